@@ -78,7 +78,6 @@ class _Generation:
         self.balanced, self.kept = asked.balanced, (0, 0)
 
     def fill(self, seed: int, progress: Progress) -> None:
-        """Draw part by part; a balanced table needs more candidates than records."""
         for part in itertools.count():
             if not (left := self.rows - sum(self.kept)):
                 return

@@ -140,7 +140,6 @@ class Attack:
 
     @property
     def measures(self) -> tuple[MeasureRow, ...]:
-        """The shares, as measures of a release."""
         by = (("a column alone", self.alone), ("all noisy columns", self.together))
         return tuple(
             (f"noise that {what} can remove: {name}", None, removed[name])
@@ -249,6 +248,5 @@ def _errors(
 
 
 def _estimate(weights: Floats) -> Statement:
-    """Write a weighted sum of the centred columns."""
     terms = [sql("z{i} * {w}", i=i, w=float(weight)) for i, weight in enumerate(weights) if weight]
     return Statement(f"({' + '.join(terms) or '0e0'})")

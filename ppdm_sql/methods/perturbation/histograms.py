@@ -25,8 +25,6 @@ Bins = Grid | tuple[str, ...]
 
 @dataclass
 class Histogram:
-    """The counts of one column among the records of one class."""
-
     counts: Floats  # records in each cell, or with each value. Values beyond the end cells count to these.
     outside: int = 0  # records whose value lies beyond the end cells, or is none of the categories
     nulls: int = 0  # records without a value; NaN counts as none
@@ -45,8 +43,6 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Histograms:
-    """The histograms of some columns, by class."""
-
     found: dict[str, list[Histogram]]  # for each column a histogram for each class, in the order of `classes`
     # the values of the class column as text, in order, None for NULL; `(None,)` without one
     classes: tuple[str | None, ...]
@@ -85,7 +81,6 @@ def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str |
 
 
 def _classes(engine: Engine, histogram: Table, by: str) -> tuple[Table, tuple[str | None, ...]]:
-    """Number the classes, and give them as text."""
     coding = bind("perturbation/class_codes", tables={"histogram": histogram})
     codes = engine.materialize("class_codes", coding)
     values = {"most": MOST_CLASSES}

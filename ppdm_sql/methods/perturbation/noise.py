@@ -190,12 +190,10 @@ def rounding_of(noise: AdditiveNoise) -> float:
 
 
 def shown_values(noise: Cells | Retain) -> tuple[str, ...]:
-    """Give what a column can show: the labels of cells, or the categories."""
     return noise.labels if isinstance(noise, Cells) else noise.values
 
 
 def noise_kind(noise: Noise) -> Kind:
-    """Give the word for a noise in the language."""
     return cast(Kind, type(noise).__name__.lower())
 
 
@@ -206,7 +204,6 @@ def as_json(noise: Noise) -> dict[str, Any]:
 
 
 def from_json(found: Mapping[str, Any]) -> Noise:
-    """Read back what :func:`as_json` gave."""
     kind, fields = found["kind"], {name: value for name, value in found.items() if name != "kind"}
     if kind == "cells":
         return Cells(tuple(fields["edges"]))
@@ -231,7 +228,6 @@ def as_text(noise: Noise) -> str:
 
 
 def _written(value: str) -> str:
-    """Write a category, in quotes where it needs them."""
     return value if re.fullmatch(r"[\w.+-]+", value) else "'" + value.replace("'", "''") + "'"
 
 
@@ -279,7 +275,6 @@ def parse_noise(text: str, column: str = "") -> NoiseSpec:
 
 
 def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
-    """Read the noise of several columns: texts that name their columns, or texts by column."""
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):

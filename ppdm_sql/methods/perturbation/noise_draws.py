@@ -118,7 +118,6 @@ def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], sour
 
 
 def unknown_rows(source: str) -> InvalidOption:
-    """Say that the rows of a source have no numbers."""
     return InvalidOption(
         f"The rows of {source!r} have no numbers by which records could be told apart.",
         "Give --record ID, a column with another value in each record.",
@@ -148,8 +147,6 @@ LANES, DIGITS = 4, 13
 
 @dataclass(frozen=True)
 class Draw:
-    """The draws of one column."""
-
     column: str
     noise: str  # as text; other noise draws otherwise
     normal: bool  # whether draws are standard normal; else they are uniform on (0, 1)
@@ -170,7 +167,6 @@ class Draws:
 
     @property
     def lanes(self) -> int:
-        """How many columns share a digest."""
         return 1 if self.key.kept == "file" else LANES
 
     def keys(self, name: str) -> dict[str, str | bytes]:
@@ -256,7 +252,6 @@ def normal_value(centred: str, root: str) -> str:
 
 
 def _ratio(polynomials: tuple[str, str], at: str) -> str:
-    """Write the ratio of two polynomials by Horner's rule."""
     above, below = (
         reduce(lambda inner, factor: f"({inner} * {at} + {factor})", reversed(factors.split()))
         for factors in polynomials

@@ -36,20 +36,16 @@ _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "[")
 
 @dataclass(frozen=True)
 class NoisyColumn:
-    """A column that gets noise."""
-
     column: Column
     noise: Noise
     decimals: int | None = None  # to how many decimals noisy values are rounded; None where they are not
 
     @property
     def numeric(self) -> bool:
-        """Whether it holds numbers that noise is added to, or that are cut into cells."""
         return not isinstance(self.noise, Retain)
 
     @property
     def added(self) -> AdditiveNoise | None:
-        """Give the noise that is added to numbers; None for cells and categories."""
         return self.noise if isinstance(self.noise, AdditiveNoise) else None
 
 
@@ -113,7 +109,6 @@ class _NoiseChoice:
     listed: list[str] = field(default_factory=list)
 
     def noisy(self, asked: NoiseSpec, item: Column) -> NoisyColumn:
-        """Give a column its noise, once it is known to suit it."""
         if asked.kind == "retain":
             return NoisyColumn(item, self._retain(asked, item))
         statistics = self.statistics[item.name]
@@ -257,8 +252,6 @@ class _NoiseChoice:
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What a column of numbers holds."""
-
     values: int  # records that have a value
     infinite: int  # of them, those with NaN or an infinite number
     fractions: int  # of them, those with a number that is not whole
@@ -276,7 +269,6 @@ _MEASURED = (
 def statistics_of(
     engine: Engine, table: Table, names: Sequence[str]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
-    """Count the records, and measure columns of numbers, in one scan."""
     measures = [sql(_MEASURED, c=column(name, "s"), v=as_double(name)) for name in names]
     query = "SELECT {measures} FROM {rows}"
     ((records, *found),) = aggregated(
@@ -305,8 +297,16 @@ def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, 
 
 
 def as_double(name: str) -> Statement:
-    """Give a column of ``s`` as a number with a floating point."""
     return sql("CAST({c} AS DOUBLE)", c=column(name, "s"))
+
+
+def originals(noisy: Sequence[NoisyColumn]) -> list[Statement]:
+    """Give the originals of the randomized columns: numbers with a floating point, or text."""
+    values = [
+        as_double(it.column.name) if it.numeric else sql("{c}::VARCHAR", c=column(it.column.name, "s"))
+        for it in noisy
+    ]
+    return [sql("{v} AS x{place}", v=value, place=place) for place, value in enumerate(values)]
 
 
 def value_counts(engine: Engine, table: Table, name: str) -> dict[str, int]:

@@ -12,33 +12,22 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column, quoted
+from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.engine.statements import Statement, literal, render, sql
 from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.methods.base import released_rows
 from ppdm_sql.methods.base.collapse import Kept
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noise_draws import Draws, RecordKey
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, as_double
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, originals
 from ppdm_sql.methods.perturbation.person_draws import WHO, DrawnPersons
 
 RECORD_KEYS, PERSON_KEYS = "k", "p"
 """What the keys of draws for records and for persons are called in the table of keys."""
 
 
-def originals(noisy: Sequence[NoisyColumn]) -> list[Statement]:
-    """Give the originals of the randomized columns: numbers with a floating point, or text."""
-    values = [
-        as_double(it.column.name) if it.numeric else sql("{c}::VARCHAR", c=column(it.column.name, "s"))
-        for it in noisy
-    ]
-    return [sql("{v} AS x{place}", v=value, place=place) for place, value in enumerate(values)]
-
-
 @dataclass(frozen=True)
 class NoisyRows:
-    """What the noisy rows are made of."""
-
     noisy: Sequence[NoisyColumn]
     kept: Sequence[exp.Expression]  # what is released as it is
     records: RecordKey | None = None  # what a record is known by, where records get draws
@@ -54,7 +43,6 @@ class NoisyRows:
         return drawing | dict(self.pseudonym_keys)
 
     def select(self, source: Table, keys: Table) -> str:
-        """Write the SELECT of the noisy rows, beside their originals."""
         items = originals(self.noisy)
         items += [sql("{v} AS k{place}", v=value, place=place) for place, value in enumerate(self.kept)]
         if self.persons is not None:

@@ -18,7 +18,7 @@ from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.correlations import deviation
 from ppdm_sql.methods.perturbation.noise import Cells
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, originals
 
 WHO = "who"
 """The column of noisy rows that says whose each is."""
@@ -31,8 +31,6 @@ AVERAGED = 0.25
 
 @dataclass(frozen=True)
 class DrawnPersons:
-    """The persons of a source."""
-
     # `person` (text), and `same0`, `same1` ...: whether all rows of the person with a value have the same
     table: Table
     who: exp.Expression  # the text that says whose a row of the source is
@@ -60,17 +58,12 @@ def who_text(person: Sequence[str]) -> exp.Expression:
 
 
 def find_persons(
-    engine: Engine,
-    rows: Table,
-    person: Sequence[str],
-    noisy: Sequence[NoisyColumn],
-    originals: Sequence[Statement],
+    engine: Engine, rows: Table, person: Sequence[str], noisy: Sequence[NoisyColumn]
 ) -> DrawnPersons:
-    """List the persons, and tell which of the originals are the same in all of their rows."""
     who = who_text(person)
     drawn = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
     same = [sql("min(x{i}) IS NOT DISTINCT FROM max(x{i}) AS same{i}", i=place) for place in drawn]
-    each = sql("SELECT {x}, {who} AS who FROM {rows} AS s", x=originals, who=who, rows=rows)
+    each = sql("SELECT {x}, {who} AS who FROM {rows} AS s", x=originals(noisy), who=who, rows=rows)
     query = "SELECT who AS person, {same} FROM ({each}) AS rows GROUP BY who"
     table = engine.materialize("persons", sql(query, same=same or [Statement("TRUE AS same")], each=each))
     counts = [Statement("count(*)"), *(sql("count(*) FILTER (WHERE NOT same{i})", i=i) for i in drawn)]
@@ -93,7 +86,6 @@ def refuse_correlated(persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> No
 def person_notices(
     persons: DrawnPersons, noisy: Sequence[NoisyColumn], removed: Mapping[str, float]
 ) -> list[str]:
-    """Say what the rows of a person tell together."""
     notices = []
     if persons.varying:
         listed = ", ".join(

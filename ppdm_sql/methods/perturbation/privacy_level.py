@@ -35,7 +35,6 @@ def width_factor(kind: Metric, confidence: float = CONFIDENCE) -> float:
 
 
 def interval_width(kind: Metric, scale: float, confidence: float = CONFIDENCE) -> float:
-    """Give the width of the confidence interval in the column's unit."""
     return width_factor(kind, confidence) * scale * (2 if kind == "uniform" else 1)
 
 

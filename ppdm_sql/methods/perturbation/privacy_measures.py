@@ -54,8 +54,6 @@ FUTILE = 100.0
 
 @dataclass(frozen=True)
 class ConditionalPrivacy:
-    """The privacy of one column by its distribution."""
-
     # Pi(X), 2 to the entropy of the original value: the width of the even distribution that is as uncertain;
     # for whole numbers and categories the number of values
     before: float
@@ -92,7 +90,6 @@ def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLik
 
 
 def entropy(shares: Floats) -> float:
-    """Give the entropy in bits."""
     live = shares[shares > 0]
     return float(-(live @ np.log2(live))) + 0.0
 
@@ -124,7 +121,6 @@ def _information(noise: AdditiveNoise, grid: Grid, shares: Floats) -> float:
 
 
 def _noise_entropy(noise: AdditiveNoise) -> float:
-    """Give the differential entropy of the noise, in bits."""
     if isinstance(noise, Uniform):
         return math.log2(2 * noise.scale)
     return math.log2(noise.scale * math.sqrt(2 * math.pi * math.e))
@@ -154,7 +150,6 @@ def _shortest(below: Floats, edges: Floats) -> Floats:
 
 
 def noise_measures(name: str, noise: Noise) -> list[MeasureRow]:
-    """Give what follows from the noise alone."""
     if isinstance(noise, Retain):
         kept = noise.probability + (1 - noise.probability) / len(noise.values)
         return [(f"expected share of true values: {name}", 1.0, kept)]
@@ -173,7 +168,6 @@ def noise_measures(name: str, noise: Noise) -> list[MeasureRow]:
 
 
 def moment_measures(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> Iterator[MeasureRow]:
-    """Give means and standard deviations of noisy columns, in the source and in the release."""
     for name in after:
         yield f"mean: {name}", before[name].mean, after[name].mean
         yield f"standard deviation: {name}", before[name].deviation, after[name].deviation

@@ -10,19 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.audit.comparing import OwnedRows
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
-from ppdm_sql.audit.randomized import (
-    MANY_FOR_VARIANCE,
-    RandomizedAudit,
-    RandomizedPromise,
-    accept_randomized,
-)
+from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
@@ -40,11 +35,11 @@ from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.correlations import deviation, filter_attack, mixing_matrix
 from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
     Cells,
     Gaussian,
     Noise,
     NoiseSpec,
-    Retain,
     as_json,
     as_text,
     domains_given,
@@ -61,8 +56,14 @@ from ppdm_sql.methods.perturbation.noise_draws import (
     run_key,
     unknown_rows,
 )
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, moments_of, noisy_columns, value_counts
-from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows, ordered_rows, originals, packed_text
+from ppdm_sql.methods.perturbation.noisy_columns import (
+    NoisyColumn,
+    moments_of,
+    noisy_columns,
+    originals,
+    value_counts,
+)
+from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows, ordered_rows, packed_text
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
     PERSON_DRAWS,
@@ -76,7 +77,7 @@ from ppdm_sql.methods.perturbation.person_draws import (
 from ppdm_sql.methods.perturbation.privacy_measures import column_measures, moment_measures
 from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import CatalogueRow, Draft, Moments, Release, ReleasedColumn, releases
+from ppdm_sql.release import CatalogueRow, Draft, Release, ReleasedColumn, releases
 from ppdm_sql.release.draft import MeasureRow
 
 SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
@@ -88,18 +89,11 @@ def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: 
     return RandomizeRun(engine, source, request, progress).publish()
 
 
-@dataclass(frozen=True)
-class Randomized:
-    """The noisy rows, how they came about, and what was measured of them."""
-
-    table: Table  # from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`
+class Randomized(NamedTuple):
+    table: Table  # the noisy rows, beside their originals
     records: int
-    noisy: Sequence[NoisyColumn]  # the randomized columns
     key: Key  # of the noise
     measures: Sequence[MeasureRow]  # what the noise hides, and what an attack by correlations gets back
-    marginals: Mapping[str, Mapping[str, int]]
-    moments: Mapping[str, Moments]
-    persons: DrawnPersons | None  # where a person gets one draw
 
 
 class RandomizeRun(Run[Randomized]):
@@ -109,13 +103,14 @@ class RandomizeRun(Run[Randomized]):
     roles: RandomizeRoles
     rows: Table  # what is read of the source, once the run reads it
     records: RecordKey | None  # by what its records are told apart, if that is known
+    noisy: Sequence[NoisyColumn]  # the randomized columns, once their noise is known
+    persons: DrawnPersons | None = None  # where a person gets one draw
     outside: bool  # whether records and noisy rows stay where the source lives
-    packed: frozenset[str] = frozenset()  # columns of text that the noisy rows hold as numbers
+    packed: Mapping[str, exp.Expression] = {}  # columns of text that the noisy rows hold as numbers
     written: Source  # the rows of the release, where they stay outside
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
-        """Read noise and ranges, and give every named column its role."""
         if self.request.count_column is not None:
             raise InvalidOption(
                 "A row that stands for several records cannot be randomized, since each needs its own noise.",
@@ -131,26 +126,25 @@ class RandomizeRun(Run[Randomized]):
     # -- the run --------------------------------------------------------------------------------
 
     def transform(self) -> Randomized:
-        """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
         self.outside = self._stays_outside()
         self.rows, self.records = self._read()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
+        number, self.noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
         key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
-        persons = self._persons(noisy) if self.roles.person else None
-        self._notice(key, persons, noisy)
+        if self.roles.person:
+            check_persons(engine, self.rows, self.roles.person)
+            self.persons = find_persons(engine, self.rows, self.roles.person, self.noisy)
+            if self.request.correlated:
+                refuse_correlated(self.persons, self.noisy)
+        self._notice(key)
         progress.start(f"randomizing {self.source}")
-        mixed = self._mixing(noisy) if self.request.correlated else None
-        table = self._draw(noisy, key, mixed, persons, number)
-        self._notice_nulls(table, noisy)
+        mixed = self._mixing() if self.request.correlated else None
+        table = self._draw(key, mixed, number)
+        self._notice_nulls(table)
         progress.start(f"measuring {self.request.into}")
-        measures = self._measures(table, noisy, number, mixed)
-        if persons is not None:
-            measures += self._averaged(table, persons, noisy)
-        marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
-        return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
+        return Randomized(table, number, key, self._measures(table, number, mixed))
 
     def _stays_outside(self) -> bool:
         """Tell whether records stay where they live, so that none of them travels.
@@ -179,19 +173,18 @@ class RandomizeRun(Run[Randomized]):
 
     def _read(self) -> tuple[Table, RecordKey | None]:
         """Give what is read of the source, and by what its records are told apart, if that is known."""
-        engine, record, person = self.engine, self.roles.record, self.roles.person
-        records, rows = None, self.table
+        engine, roles, records, rows = self.engine, self.roles, None, self.table
         if not self.outside:
-            numbered = not is_stand_in(engine, self.table)  # rows from elsewhere have no number
-            if not numbered:
-                if record is None and not person:
+            numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
+            texts = {asked.column for asked in roles.asked} - numbers
+            others = {*self.carried, *roles.pseudonyms, *roles.person, roles.record, *texts}
+            if is_stand_in(engine, self.table):  # rows from elsewhere have no number
+                if roles.record is None and not roles.person:
                     raise unknown_rows(self.source)
-                read_records(engine, self.table, {*self._needed, *self._randomized})
+                read_records(engine, self.table, others | numbers)
             # persons need no records where nothing varies in their rows, which is not known yet
-            if record is None and numbered and (not person or is_stable(engine, self.table)):
+            elif roles.record is None and (not roles.person or is_stable(engine, self.table)):
                 records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
-            numbers = self._randomized - {it.column for it in self.roles.asked if it.kind == "retain"}
-            others = self._needed | self._randomized - numbers
             columns = engine.columns(self.table)
             rows = read_source(
                 engine,
@@ -200,50 +193,39 @@ class RandomizeRun(Run[Randomized]):
                 as_they_are=[item for item in columns if item.name in numbers],
                 rows=records is not None,
             )
-        if record is not None:
-            records = records_by_column(engine, rows, self.columns[record])
+        if roles.record is not None:
+            records = records_by_column(engine, rows, self.columns[roles.record])
         return rows, records
 
     @property
-    def _randomized(self) -> set[str]:
-        return {asked.column for asked in self.roles.asked}
+    def _drawn(self) -> list[NoisyColumn]:
+        """The columns that get draws."""
+        return [it for it in self.noisy if not isinstance(it.noise, Cells)]
 
-    @property
-    def _needed(self) -> set[str | None]:
-        """What is read of the source besides the randomized columns."""
-        roles = self.roles
-        return {*self.carried, *roles.pseudonyms, *roles.person, roles.record}
-
-    def _draw(
-        self,
-        noisy: Sequence[NoisyColumn],
-        key: Key,
-        mixed: Floats | None,
-        persons: DrawnPersons | None,
-        number: int,
-    ) -> Table:
-        """Draw the noise, for persons or for records or for both, and write the noisy rows."""
-        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
-        columns = [Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in drawn]
+    def _draw(self, key: Key, mixed: Floats | None, number: int) -> Table:
+        engine, columns = (
+            self.engine,
+            [Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in self._drawn],
+        )
         context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
         records, of_records, of_persons = None, None, None
-        if drawn and (records := self._drawn_records(persons)) is not None:
+        if columns and (records := self._drawn_records()) is not None:
             of_records = Draws(key, columns, (records.identity, context), mixed)
-        if drawn and persons is not None:
+        if columns and self.persons is not None:
             of_persons = Draws(key, columns, ("text", context, PERSON_DRAWS, *self.roles.person), mixed)
         keys = {name: data for place in self._pseudonym_keys for name, data in place.items()}
-        made = NoisyRows(noisy, self._kept(persons, number), records, of_records, persons, of_persons, keys)
-        source = source_of(self.engine, self.rows)
-        table = source.keep_rows(self.engine, made.select, made.keys(), step="noisy")
+        drawing = records, of_records, self.persons, of_persons
+        made = NoisyRows(self.noisy, self._kept(number), *drawing, keys)
+        table = source_of(engine, self.rows).keep_rows(engine, made.select, made.keys(), step="noisy")
         if self.outside:
             assert self.placed is not None
-            working = {name: work for work, name in self._outputs(noisy)}
-            self.written = self.placed.write_drawn(source_of(self.engine, table), working)
+            working = {name: work for work, name in self._outputs()}
+            self.written = self.placed.write_drawn(source_of(engine, table), working)
         return table
 
-    def _drawn_records(self, persons: DrawnPersons | None) -> RecordKey | None:
+    def _drawn_records(self) -> RecordKey | None:
         """Say by what records are known that get draws of their own; None where only persons get them."""
-        if persons is not None and not persons.varying:
+        if self.persons is not None and not self.persons.varying:
             return None
         if self.records is None:
             raise unknown_rows(self.source)
@@ -266,71 +248,50 @@ class RandomizeRun(Run[Randomized]):
             Kept(n, keyed_pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
         ]
 
-    def _kept(self, persons: DrawnPersons | None, number: int) -> list[exp.Expression]:
+    def _kept(self, number: int) -> list[exp.Expression]:
         """Give what is kept as the noisy rows hold it, text as numbers if it pays."""
         values = {item.name: item.expression for item in self.kept}
         if self.outside:
             read = [item for item in self.engine.columns(self.table) if item.name in values]
             exact = exact_values(self.engine, self.table, read)
             values = {name: replaced(value, exact) for name, value in values.items()}
-        elif persons is None:
+        elif self.persons is None:
             texts = self.kept[: len(self.carried)]
-            packed = packed_text(self.engine, self.rows, texts, self.columns, number)
-            self.packed = frozenset(packed)
-            values |= packed
+            self.packed = packed_text(self.engine, self.rows, texts, self.columns, number)
+            values |= self.packed
         return [values[item.name] for item in self.kept]
 
-    def _persons(self, noisy: Sequence[NoisyColumn]) -> DrawnPersons:
-        """List the persons, and find out which columns get one draw for each of them."""
-        check_persons(self.engine, self.rows, self.roles.person)
-        persons = find_persons(self.engine, self.rows, self.roles.person, noisy, originals(noisy))
-        if self.request.correlated:
-            refuse_correlated(persons, noisy)
-        return persons
-
-    def _averaged(
-        self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]
-    ) -> list[MeasureRow]:
-        """Measure what the mean of a person's rows tells, and say what they tell together."""
-        removed = averaging_attack(self.engine, table, noisy)
-        for text in person_notices(persons, noisy, removed):
-            self.progress.notice(text)
-        return [(f"{MEASURE}: {name}", None, share) for name, share in removed.items()]
-
-    def _notice(self, key: Key, persons: DrawnPersons | None, noisy: Sequence[NoisyColumn]) -> None:
-        noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
-        if not noises:
+    def _notice(self, key: Key) -> None:
+        if not (noises := {it.column.name: it.noise for it in self._drawn}):
             return
-        records, roles = self._drawn_records(persons), self.roles
+        records, roles = self._drawn_records(), self.roles
         texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
         texts += repeated_notices(self.engine, self.table, noises, key, roles.record, roles.person)
         for text in texts:
             self.progress.notice(text)
 
-    def _notice_nulls(self, table: Table, noisy: Sequence[NoisyColumn]) -> None:
-        counts = [sql("count(*) - count(r{place})", place=place) for place in range(len(noisy))]
+    def _notice_nulls(self, table: Table) -> None:
+        counts = [sql("count(*) - count(r{place})", place=place) for place in range(len(self.noisy))]
         query = "SELECT {counts} FROM {rows}"
-        ((*missing,),) = aggregated(self.engine, table, query, step="nulls", counts=counts)
-        found = [f"{n} records of {it.column.name}" for it, n in zip(noisy, missing, strict=True) if n]
+        (missing,) = aggregated(self.engine, table, query, step="nulls", counts=counts)
+        found = [f"{n} records of {it.column.name}" for it, n in zip(self.noisy, missing, strict=True) if n]
         if found:
             self.progress.notice(
                 f"NULL stays NULL, so that it is known who has no value: {', '.join(found)}."
             )
 
-    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Floats:
+    def _mixing(self) -> Floats:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
-        numbers = [it for it in noisy if it.added is not None]
+        numbers = [it for it in self.noisy if it.added is not None]
         read = sql("SELECT {x} FROM {rows} AS s", x=originals(numbers), rows=self.rows)
-        table, values = (
-            self.engine.materialize("numbers", read),
-            [column(f"x{n}") for n in range(len(numbers))],
-        )
+        table = self.engine.materialize("numbers", read)
+        values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
 
-    def _outputs(self, noisy: Sequence[NoisyColumn]) -> list[tuple[str, str]]:
+    def _outputs(self) -> list[tuple[str, str]]:
         """Give the working name and the released name of each column."""
-        working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
+        working = {it.column.name: f"r{place}" for place, it in enumerate(self.noisy)}
         working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
         return [(working[name], name) for name in self.columns if name in working]
 
@@ -339,23 +300,19 @@ class RandomizeRun(Run[Randomized]):
         """Columns that are released as they are, the class among them, in the order of the source."""
         return [name for name in self.columns if self.roles.treatment(name) in ("class", "kept")]
 
-    def _select(self, table: Table, outputs: Sequence[tuple[str, str]]) -> str:
-        """Write the SELECT of the release: in an order that tells nothing, or as the rows were written."""
-        if not self.outside:
-            return ordered_rows(table, outputs)
-        assert self.placed is not None
-        return render(self.placed.stored_rows([name for _, name in outputs]))
-
     # -- the draft ------------------------------------------------------------------------------
 
     def draft(self, transformed: Randomized) -> Draft:
-        """Write down the release: the noisy rows and the model of their noise."""
-        noisy = transformed.noisy
-        outputs = self._outputs(noisy)
-        names = [name for _, name in outputs]
-        noises = {it.column.name: it.noise for it in noisy}
-        parameters = self._parameters(noises, transformed.key)
-        columns = tuple(self._released(name, noises.get(name)) for name in names)
+        engine, table, outputs = self.engine, transformed.table, self._outputs()
+        if self.outside:  # as the rows were written
+            assert self.placed is not None
+            select = render(self.placed.stored_rows([name for _, name in outputs]))
+        else:
+            select = ordered_rows(table, outputs)
+        parameters = self._parameters(transformed.key)
+        columns = tuple(self._released(name) for _, name in outputs)
+        moments = moments_of(engine, table, [f"r{place}" for place, _ in self._added])
+        shown = [(n, it.column.name) for n, it in enumerate(self.noisy) if it.added is None]
         return Draft(
             name=self.request.into,
             method="randomize",
@@ -363,7 +320,7 @@ class RandomizeRun(Run[Randomized]):
             requirements=(),
             parameters=parameters,
             stopped="complete",
-            select=self._select(transformed.table, outputs),
+            select=select,
             count=None,
             columns=columns,
             symbol="",
@@ -371,19 +328,24 @@ class RandomizeRun(Run[Randomized]):
             steps=None,
             cuts=None,
             measures=tuple(transformed.measures),
-            marginals=transformed.marginals,
-            moments=transformed.moments,
-            accept=lambda rows: self._accepted(rows, columns, parameters, transformed),
+            marginals={name: value_counts(engine, table, f"r{place}") for place, name in shown},
+            moments={self.noisy[place].column.name: moments[f"r{place}"] for place, _ in self._added},
+            accept=lambda rows: self._accepted(rows, columns, parameters, table),
             outside=self.outside,
         )
 
-    def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
+    @property
+    def _added(self) -> list[tuple[int, AdditiveNoise]]:
+        """The places of the columns to which noise is added, and their noise."""
+        return [(place, it.added) for place, it in enumerate(self.noisy) if it.added is not None]
+
+    def _released(self, name: str) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
-        shown = None if noise is None else as_text(noise)
-        return ReleasedColumn(name, treatment, name in self.packed, noise=shown)
+        noises = {it.column.name: as_text(it.noise) for it in self.noisy}
+        return ReleasedColumn(name, treatment, name in self.packed, noise=noises.get(name))
 
-    def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
+    def _parameters(self, key: Key) -> dict[str, object]:
         roles = self.roles
         return {
             "class": roles.class_column,
@@ -391,58 +353,50 @@ class RandomizeRun(Run[Randomized]):
             "identifiers": roles.identifiers,
             "record": roles.record,
             "person": list(roles.person),
-            "noise": {name: as_json(noise) for name, noise in noises.items()},
+            "noise": {it.column.name: as_json(it.noise) for it in self.noisy},
             "correlated": self.request.correlated,
             "key": key.kept,
             "key fingerprint": key.fingerprint,
             "seeded": key.kept == "seed",
         }
 
-    def _marginals(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, dict[str, int]]:
-        """Count the released categories and cells."""
-        return {
-            it.column.name: value_counts(self.engine, table, f"r{place}")
-            for place, it in enumerate(noisy)
-            if isinstance(it.noise, Cells | Retain)
-        }
-
-    def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
-        places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
-        found = moments_of(self.engine, table, list(places.values()))
-        return {name: found[working] for name, working in places.items()}
-
     # -- measures and the audit -----------------------------------------------------------------
 
-    def _measures(
-        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Floats | None
-    ) -> list[MeasureRow]:
-        measures = column_measures(self.engine, table, noisy, records)
-        noises = {it.column.name: it.added for it in noisy if it.added is not None}
-        places = [place for place, it in enumerate(noisy) if it.added is not None]
-        released, original = ([column(f"{letter}{n}", "s") for n in places] for letter in "rx")
+    def _measures(self, table: Table, records: int, mixed: Floats | None) -> list[MeasureRow]:
+        measures = column_measures(self.engine, table, self.noisy, records)
+        noises = {self.noisy[place].column.name: noise for place, noise in self._added}
+        released, original = ([column(f"{x}{place}", "s") for place, _ in self._added] for x in "rx")
         attack = filter_attack(self.engine, table, noises, released, original, mixed)
         if attack is not None:
             measures += attack.measures
             if attack.warning is not None:
                 self.progress.warn(attack.warning)
+        if self.persons is not None:
+            removed = averaging_attack(self.engine, table, self.noisy)
+            for text in person_notices(self.persons, self.noisy, removed):
+                self.progress.notice(text)
+            measures += [(f"{MEASURE}: {name}", None, share) for name, share in removed.items()]
         return measures
 
     def _accepted(
         self,
         rows: exp.Select,
-        released: Sequence[ReleasedColumn],
+        columns: Sequence[ReleasedColumn],
         parameters: Mapping[str, Any],
-        done: Randomized,
+        table: Table,
     ) -> list[MeasureRow]:
-        """Let the audit compare source and release, and give the moments that it found."""
+        """Let the audit compare source and release where they live, and give the moments that it found."""
         promise = RandomizedPromise(
-            noises={item.name: item.noise for item in released if item.noise is not None},
+            noises={item.name: item.noise for item in columns if item.noise is not None},
             parameters=parameters["noise"],
             columns=self.columns,
             carried=self.carried,
-            owned=self._owned(done),
+            owned=self._owned(table),
         )
-        audit = self._audited(rows, promise)
+        unchanged = [self.columns[name] for name in self.carried]
+        released = self.written if self.outside else self.engine.overlay(rows)
+        audit = accept_randomized(self.engine, self.rows, released, promise)
+        accept_pseudonyms(self.engine, self.rows, released, self.roles.pseudonyms, unchanged)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "
@@ -450,23 +404,12 @@ class RandomizeRun(Run[Randomized]):
             )
         return list(moment_measures(audit.before.moments, audit.after.moments))
 
-    def _audited(self, rows: exp.Select, promise: RandomizedPromise) -> RandomizedAudit:
-        """Let the audit compare source and release where they live, and refuse what is not as promised."""
-        unchanged = [self.columns[name] for name in self.carried]
-        released = self.written if self.outside else self.engine.overlay(rows)
-        audit = accept_randomized(self.engine, self.rows, released, promise)
-        accept_pseudonyms(self.engine, self.rows, released, self.roles.pseudonyms, unchanged)
-        return audit
-
-    def _owned(self, done: Randomized) -> OwnedRows | None:
+    def _owned(self, table: Table) -> OwnedRows | None:
         """Say whose each noisy row is, for the audit alone; None where no person gets a draw."""
-        persons = done.persons
-        if persons is None or all(isinstance(it.noise, Cells) for it in done.noisy):
+        if self.persons is None or not self._drawn:
             return None
-        names = {it.column.name: f"r{place}" for place, it in enumerate(done.noisy)}
-        pseudonyms = self.roles.pseudonyms
-        kept = {it.name: f"k{place}" for place, it in enumerate(self.kept) if it.name not in pseudonyms}
-        return OwnedRows(done.table, column(WHO, "s"), persons.who, names | kept)
+        named = {name: work for work, name in self._outputs() if name not in self.roles.pseudonyms}
+        return OwnedRows(table, column(WHO, "s"), self.persons.who, named)
 
 
 def replaced(value: exp.Expression, columns: Mapping[str, exp.Expression]) -> exp.Expression:
@@ -495,15 +438,12 @@ def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizeRoles(Roles):
-    """Columns of the source by role, spelled and ordered as the source has them."""
-
     asked: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
     # the column by which records are told apart, whether or not it is released; None for rows
     record: str | None
 
     @property
     def own_treatments(self) -> Treatments:
-        """Columns that are shown as their cells, and those that get noise."""
         cells = tuple(asked.column for asked in self.asked if asked.kind == "cells")
         return ("discretized", cells), ("randomized", tuple(asked.column for asked in self.asked))
 
@@ -511,7 +451,6 @@ class RandomizeRoles(Roles):
 def assign_randomize_roles(
     columns: Sequence[Column], request: RandomizeRequest, *, table: str
 ) -> RandomizeRoles:
-    """Give every named column its role and refuse roles that exclude each other."""
     names = [item.name for item in columns]
     read = parse_all_noise(request.noise)
     if not read:
@@ -538,12 +477,10 @@ def assign_randomize_roles(
 
 
 def is_open_to_others(path: str | os.PathLike[str]) -> bool:
-    """Tell whether others than its owner can read a file."""
     return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
 
 
 def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:
-    """Say what becomes of the key and what that means."""
     if key.kept == "seed":
         return [
             "The noise follows from the seed: whoever knows it can take the noise away. Seeds are for tests."
@@ -595,7 +532,6 @@ def repeated_notices(
 
 
 def _of_source(engine: Engine, table: Table) -> Iterator[CatalogueRow]:
-    """Give the randomized releases of a source."""
     for row in releases(engine):
         if row.method == "randomize":
             try:

@@ -75,7 +75,6 @@ class ReconstructRun:
         self.noise = self._noise(names)
 
     def _noise(self, names: Sequence[str]) -> dict[str, Noise]:
-        """Give the noise of each wanted column."""
         wanted = resolve_all(self.options.columns, names, table=self.source)
         if self.by in wanted:
             raise ColumnRoleError(
@@ -99,7 +98,6 @@ class ReconstructRun:
         return found
 
     def make(self) -> Reconstruction:
-        """Do all of it."""
         place = check_free(self.engine, self.options.into)
         target = Table(self.options.into, place.schema, place.catalog)
         try:
@@ -181,7 +179,6 @@ class ReconstructRun:
         ]
 
     def _check_counts(self, name: str, found: Sequence[Histogram]) -> None:
-        """Refuse a column without values, and one that the noise does not fit."""
         values = sum(int(histogram.counts.sum()) for histogram in found)
         outside = sum(histogram.outside for histogram in found)
         if outside > MOST_OUTSIDE * max(values, outside):
@@ -226,7 +223,6 @@ def _edges(noise: Noise, grid: Grid | None) -> Floats | None:
 
 
 def _exact(probabilities: Floats) -> Reconstructed:
-    """Give distributions that no iteration was needed for."""
     size = len(probabilities)
     return Reconstructed(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
 
@@ -350,7 +346,6 @@ class Reconstruction(Result):
         ]
 
     def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> ResultTable:
-        """Put column and class before the rows of the distributions."""
         classes = ("class",) if self.by_class is not None else ()
         titled = [
             (f.attribute, *((f.class_value,) if classes else ()), *row)

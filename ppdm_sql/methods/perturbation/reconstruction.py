@@ -29,8 +29,6 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """Distributions that were found, a row each."""
-
     probabilities: Floats  # of each cell of the original value (columns); rows sum to 1
     iterations: NDArray[np.int64]  # steps that were made for each
     # for each, whether the chi-square criterion stopped the iteration, not the cap
@@ -128,7 +126,6 @@ def fold_unreachable(counts: ArrayLike, kernel: Floats) -> Floats:
 
 @cache
 def chi_square_quantile(freedom: int) -> float:
-    """Give the 95 % quantile of chi-square."""
     from scipy.special import chdtri  # type: ignore[import-untyped, unused-ignore]
 
     return float(chdtri(freedom, 0.05))
@@ -187,7 +184,6 @@ class Grid:
 
     @property
     def upper(self) -> float:
-        """Upper edge of the last cell."""
         return self.lower + self.width * self.cells
 
     def edges(self) -> Floats:
@@ -282,7 +278,6 @@ def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) ->
 
 
 def tail_probability(noise: AdditiveNoise, bound: Floats) -> Floats:
-    """Give the probability that the noise is above each bound."""
     if isinstance(noise, Uniform):
         return np.asarray(np.clip((noise.scale - bound) / (2 * noise.scale), 0.0, 1.0))
     from scipy.special import ndtr  # type: ignore[import-untyped, unused-ignore]

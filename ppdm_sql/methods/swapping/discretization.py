@@ -91,7 +91,6 @@ def discretized(
 
 
 def _equal_bins(engine: Engine, atoms: Atoms, position: int, number: int) -> list[str]:
-    """Cut the values into runs of about equal numbers of records; a value is never split."""
     tables = {"atoms": atoms.table, "dictionary": atoms.coded[position].table}
     columns = {"code": [f"c{position}"]}
     counts = statements.bind("swapping/value_counts", tables=tables, columns=columns)

@@ -73,7 +73,6 @@ class RecordClasses:
     reduced_costs: Counts
 
     def where(self, rows: NDArray[Any]) -> RecordClasses:
-        """Give some of the classes."""
         return RecordClasses(self.kinds[rows], self.records[rows], self.reduced_costs[rows])
 
 
@@ -107,14 +106,11 @@ class Solution(NamedTuple):
 
 
 class ExactSearch:
-    """One solution of Phase II; costs some GROUP BYs of the candidates."""
-
     def __init__(self, engine: Engine, candidates: Candidates, demand: Demand) -> None:
         self.engine, self.candidates, self.demand = engine, candidates, demand
         self.size, self.rounds = candidates.categories, 0
 
     def solve(self) -> Solution:
-        """Find the optimum."""
         prices, boxes = np.zeros((2, self.size), dtype=np.int64), self._boxes(np.full(self.size, WIDE))
         if self.candidates.rows > 2 * SAMPLE:
             prices = self._prices_of_a_sample(prices, boxes)
@@ -154,7 +150,6 @@ class ExactSearch:
         return found
 
     def _best_prices(self, prices: Counts, boxes: Counts, little: int = 0) -> Counts:
-        """Improve the prices until they are the best ones, or until a step gains little."""
         here = self._relaxed(prices, boxes, rounded=True)
         for _ in range(STEPS):
             step = price_step(self.demand, here)

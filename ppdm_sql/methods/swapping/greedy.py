@@ -30,7 +30,6 @@ MOST = 4_000_000
 
 
 def greedy(engine: Engine, candidates: Candidates, start: Flows, seed: bytes) -> Solution:
-    """Swap until no admissible swap costs less than nothing; time grows faster than the unlike records."""
     size = candidates.categories
     if candidates.rows * (size + 1) > MOST:
         raise InvalidOption(
@@ -45,7 +44,6 @@ def greedy(engine: Engine, candidates: Candidates, start: Flows, seed: bytes) ->
 
 
 def random_phase_one(classes: RecordClasses, start: Flows, seed: bytes) -> Counts:
-    """Choose at random which records Phase I moves."""
     size = len(start.unique)
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(seed + b"phase 1").digest(), "big"))
     placed = np.zeros_like(classes.reduced_costs)

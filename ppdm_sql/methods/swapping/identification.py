@@ -28,12 +28,10 @@ class Pack:
 
     @property
     def size(self) -> int:
-        """Number of combinations."""
         return prod(self.sizes)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Place of each attribute in the pack."""
         return tuple(prod(self.sizes[:i]) for i in range(len(self.sizes)))
 
     def code(self, stride: int = 1) -> str:
@@ -93,12 +91,10 @@ class IdentifiableRecords:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Columns of a pattern's key in every working table."""
         return tuple(f"w{i}" for i in range(len(self.words)))
 
     @property
     def categories(self) -> int:
-        """Number of confidential values."""
         return self.atoms.coded[self.confidential].size
 
     @property

@@ -44,12 +44,10 @@ class Demand:
 
     @property
     def categories(self) -> int:
-        """Number of categories."""
         return len(self.unique)
 
     @property
     def total(self) -> int:
-        """Records that change."""
         return self.changes + int(self.grouped.sum())
 
 
@@ -62,7 +60,6 @@ class Flows:
 
     @property
     def net(self) -> Counts:
-        """Records that each category gains."""
         flows = self.unique + self.grouped
         return np.asarray(flows.sum(axis=0) - flows.sum(axis=1), dtype=np.int64)
 
@@ -88,7 +85,6 @@ class LinearProgram:
         return np.arange(self.columns - len(self._blocks[-1][0]), self.columns)
 
     def put(self, rows: ArrayLike, columns: ArrayLike, coefficients: ArrayLike) -> None:
-        """Set coefficients."""
         entries = (np.asarray(rows), np.asarray(columns), np.asarray(coefficients, dtype=np.float64))
         self._entries.append(tuple(part.ravel() for part in np.broadcast_arrays(*entries)))
 

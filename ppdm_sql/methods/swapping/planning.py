@@ -37,8 +37,6 @@ MOST_BLUR = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class SwapOptions:
-    """What is asked of a plan for one column; what the options are, is said where users name them."""
-
     proportion: Fraction
     seed: bytes
     per_group: int | Fraction = 1

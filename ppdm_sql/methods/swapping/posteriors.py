@@ -35,8 +35,6 @@ MOST_PRODUCTS = 300
 
 @dataclass(frozen=True)
 class Candidates:
-    """The records that may change, with their posteriors."""
-
     table: Table
     keys: tuple[str, ...]  # tell its rows apart
     pattern: tuple[str, ...]  # of them, those of the pattern
@@ -47,7 +45,6 @@ class Candidates:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return int(self.grouped.sum() + self.unique.sum())
 
 
@@ -141,7 +138,6 @@ def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *,
 
 
 def _wanted(per_group: int | Fraction) -> str:
-    """Give SQL for how many records of a pattern may change."""
     if isinstance(per_group, int):
         asked = str(per_group)
     else:

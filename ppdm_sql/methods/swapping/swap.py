@@ -74,7 +74,6 @@ class SwapRoles(Roles):
 
     @property
     def own_treatments(self) -> Treatments:
-        """Confidential columns are swapped, and the others stay as they are, the class among them."""
         by = tuple(name for name in self.by if name != self.class_column)
         return ("swapped", self.confidential), ("kept", by)
 
@@ -99,7 +98,6 @@ class SwapRun(Run[Swaps]):
     # -- what is asked --------------------------------------------------------------------------
 
     def assign_roles(self) -> SwapRoles:
-        """Read the options, and give every named column its role."""
         self.request = request = self._resolved(self.request)
         roles = self._roles()
         check_choice("method", request.method, ("exact", "greedy"))
@@ -192,7 +190,6 @@ class SwapRun(Run[Swaps]):
         return Swaps(source, atoms, released, plans, linked_rows(engine, owned, persons))
 
     def _read(self) -> Table:
-        """Give the source as method and audit read it."""
         roles = self.roles
         named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
         counted = set() if roles.count is None else {roles.count}
@@ -221,7 +218,6 @@ class SwapRun(Run[Swaps]):
         return atoms
 
     def _categories(self, atoms: Atoms) -> Atoms:
-        """Put numbers into bins; refuse confidential columns that hold no categories."""
         for name, proportion in self.proportions.items():
             position = atoms.position(name)
             if name in self.requested_bins:
@@ -254,7 +250,6 @@ class SwapRun(Run[Swaps]):
             )
 
     def _notice_correlations(self, atoms: Atoms) -> None:
-        """Warn of confidential columns that are correlated, with how strongly."""
         for first, second in combinations(self.roles.confidential, 2):
             found = cramers_v(self.engine, atoms, first, second)
             if found >= CORRELATED:
@@ -309,7 +304,6 @@ class SwapRun(Run[Swaps]):
     # -- the draft ------------------------------------------------------------------------------
 
     def draft(self, transformed: Swaps) -> Draft:
-        """Write down the release: the swapped atoms, nothing of them masked."""
         engine, request = self.engine, self.request
         atoms, plans = transformed.rows, transformed.plans
         marginals = {name: self._marginal(transformed, name) for name in plans}
@@ -386,7 +380,6 @@ class SwapRun(Run[Swaps]):
         return "person" if self.roles.person else "record"
 
     def _named(self, measure: str, name: str) -> str:
-        """Name a measure of a column; with persons it is one of persons."""
         return f"{measure.replace('record', self.unit)}: {name}"
 
     def _measures(self, transformed: Swaps) -> tuple[MeasureRow, ...]:

@@ -54,7 +54,6 @@ class TreeFeature:
 
     @property
     def cells(self) -> int:
-        """Number of cells, NULL aside."""
         return self.attribute.cells
 
     @property
@@ -69,23 +68,19 @@ class TreeFeature:
 
     @property
     def value_type(self) -> Statement:
-        """The type in which the column is read."""
         return Statement("VARCHAR" if self.grid is None else "DOUBLE")
 
     @property
     def nominal(self) -> bool:
-        """Whether its cells have no order."""
         return self.attribute.type == "VARCHAR"
 
     @cached_property
     def observed(self) -> Grid:
-        """The cells of the noisy value."""
         assert self.grid is not None and self.noise is not None
         return observed_grid(self.noise, self.grid)
 
     @cached_property
     def kernel(self) -> Floats:
-        """The probability of each cell of the noisy value under each of the original one."""
         assert self.grid is not None and self.noise is not None
         return kernel(self.noise, self.grid, self.observed)
 
@@ -115,7 +110,6 @@ def value_class_feature(name: str, noise: Cells) -> TreeFeature:
 
 
 def categorical_feature(name: str, values: Sequence[str]) -> TreeFeature:
-    """Make the feature of a column of categories."""
     return TreeFeature(Attribute(name, "VARCHAR", values=tuple(values)))
 
 
@@ -216,8 +210,6 @@ def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]
 
 @dataclass(frozen=True)
 class _FeatureChoice:
-    """Decides what a tree sees of one column after the other."""
-
     engine: Engine
     table: Table
     request: TrainRequest
@@ -249,7 +241,6 @@ class _FeatureChoice:
         return categorical_feature(item.name, values)
 
     def _grid(self, item: Column) -> Grid:
-        """Divide the given or the observed range of a number into cells."""
         domain = self.domains.get(item.name)
         bounds = self.statistics.bounds[item.name] if domain is None else (domain.lower, domain.upper)
         lower, upper = bounds

@@ -18,8 +18,6 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column that a tree may split."""
-
     name: str  # the column
     # what a prediction takes for it: `DOUBLE` for numbers, `VARCHAR` for categories
     type: Literal["DOUBLE", "VARCHAR"]
@@ -31,7 +29,6 @@ class Attribute:
 
     @property
     def cells(self) -> int:
-        """Number of cells: intervals of a number, or categories."""
         return len(self.values) if self.type == "VARCHAR" else len(self.cuts) + 1
 
 
@@ -55,7 +52,6 @@ class TreeNode:
 
     @property
     def records(self) -> int:
-        """Number of training records."""
         return sum(self.counts)
 
     @property
@@ -65,7 +61,6 @@ class TreeNode:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it has no children."""
         return self.column is None
 
 
@@ -119,7 +114,6 @@ class DecisionTree:
         return tuple(attribute.name for attribute in self.attributes if attribute.name in split)
 
     def attribute(self, name: str) -> Attribute:
-        """Give an attribute by its name."""
         return {attribute.name: attribute for attribute in self.attributes}[name]
 
     def children(self, node: TreeNode) -> tuple[TreeNode, ...]:

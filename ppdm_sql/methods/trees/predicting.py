@@ -73,17 +73,14 @@ def branches(
 
 
 def decision(tree: DecisionTree, column_of: ColumnOf, leaf: Leaf) -> Statement:
-    r"""Write a tree over the columns, or parameters, that hold its attributes."""
     return branches(tree.nodes, partial(_goes, column_of), leaf)
 
 
 def label_of(node: TreeNode) -> Statement:
-    """Write the position of the class that a leaf predicts."""
     return sql("{label}", label=node.label)
 
 
 def _goes(column_of: ColumnOf, node: TreeNode, side: Side | None) -> Statement:
-    """Write when a record goes to one side of a split."""
     value, left = column_of(node.column or ""), side == "left"
     if node.cut is None:
         # letter by letter, as training does, whatever collation the column has
@@ -129,7 +126,6 @@ def columns_for(
 
 
 def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, ...]]:
-    """Count, for each class, the records of a table by predicted class; see :meth:`Model.confusion`."""
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
     with engine.workspace():
@@ -188,7 +184,6 @@ def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[st
 
 
 def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predicted:
-    """Make a table of the records of another with the predicted class; see ``Database.predict``."""
     engine.require_autocommit()
     into, name = asked.into, asked.column
     source, place = engine.find(asked.table), check_free(engine, into)

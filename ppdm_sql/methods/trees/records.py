@@ -73,7 +73,6 @@ class TrainingValues:
         return sql(read, label=label, values=values, rows=rows)
 
     def coded(self, values: Statement, position: PositionIn) -> Statement:
-        """Write the codes of what was read."""
         label = position(Statement("class_value"), self.classes, self.label.type)
         codes = [sql("({label})::UTINYINT AS class", label=label)]
         for place, item in enumerate(self.features):
@@ -193,7 +192,6 @@ class Moves:
     bins: int = 0  # number of bins so far of attributes that nodes reconstructed
 
     def add(self, row: Mapping[str, object], bins: int) -> int:
-        """Add a node, and give the number of the first of its bins."""
         first_bin, self.bins = self.bins, self.bins + bins
         for name, value in {**row, "first_bin": first_bin}.items():
             self.rows.setdefault(name, []).append(value)
@@ -255,7 +253,6 @@ def moved(
 
 
 def _of_split(attribute: str, name: str, places: Sequence[int]) -> Statement:
-    """Give SQL for a column of the attribute that splits the record's node, among those given."""
     whens = " ".join(f"WHEN {place} THEN {name}{place}" for place in places)
     return Statement(f"CASE {attribute} {whens} END")
 
@@ -338,7 +335,6 @@ def _whole(bins: Ints, first: Ints, last: Ints, cells: int) -> Ints:
 
 
 def _divided(bins: Ints, starts: Ints, stops: Ints, first: Ints, last: Ints, flat: Ints, cells: int) -> Ints:
-    """Divide bins: a part for each cell that has records there."""
     divided = np.flatnonzero(first < last)
     sizes = (last - first)[divided] + 1
     places = np.repeat(divided, sizes)

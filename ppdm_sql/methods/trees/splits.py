@@ -21,8 +21,6 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Split:
-    """A split of a node."""
-
     attribute: int  # position of the attribute
     cut: int  # numbers: cells below this one go left
     cells: tuple[int, ...]  # categories: these go left; empty for numbers
@@ -86,7 +84,6 @@ class _Ordered:
         return self.left + nulls * larger, self.right + nulls * ~larger
 
     def split(self, node: int, candidate: int, attribute: int) -> Split:
-        """Describe a candidate of a node."""
         left, right = self.left[node, candidate], self.right[node, candidate]
         larger = bool(self.left_larger[node, candidate])
         left, right = left + self.nulls[node] * larger, right + self.nulls[node] * (not larger)
@@ -151,7 +148,6 @@ def class_bits(counts: Sequence[int]) -> float:
 
 
 def _split_bits(attribute: Attribute, attributes: int) -> float:
-    """Give the bits that tell which attribute is split, and where."""
     which = math.log2(attributes)
     if attribute.type == "VARCHAR":
         return which + math.log2(2**attribute.cells - 2) if attribute.cells > 1 else which
@@ -159,7 +155,6 @@ def _split_bits(attribute: Attribute, attributes: int) -> float:
 
 
 def leaf(node: TreeNode) -> TreeNode:
-    """Give a node without its split."""
     return replace(node, column=None, cut=None, values=(), null_left=False)
 
 

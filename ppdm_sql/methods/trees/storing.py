@@ -81,11 +81,9 @@ class Model(Result):
         ]
 
     def row(self) -> ModelRow:
-        """Give its row of the catalogue."""
         return find(self._engine, self.name)
 
     def tree(self) -> DecisionTree:
-        """Give the tree."""
         row = self.row()
         kept = row.parameters[KEPT]
         attributes = tuple(
@@ -188,7 +186,6 @@ def accuracy(matrix: Sequence[Sequence[int]]) -> float:
 
 
 def models(engine: Engine) -> list[ModelRow]:
-    """List the models of the current database, oldest first."""
     if "models" not in parts(engine):
         return []
     return [_row(found) for found in engine.look_up(text("trees/models"), step="models")]
@@ -203,7 +200,6 @@ def _row(found: tuple[Any, ...]) -> ModelRow:
 
 
 def find(engine: Engine, name: str) -> ModelRow:
-    """Find a model by its name, or refuse by :class:`UnknownModel`."""
     rows = {row.model: row for row in models(engine)}
     return find_listed(rows, name, what="model", error=UnknownModel, none="Train one with ppdm train.")
 
@@ -268,7 +264,6 @@ def store_model(
 
 
 def _nodes(name: str, tree: DecisionTree) -> dict[str, object]:
-    """Give the nodes by column."""
     nodes = tree.nodes
     return {
         "model": name,

@@ -58,7 +58,6 @@ MOST_INTERVALS = 1000
 
 
 def train(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> Model:
-    """Grow a tree, test it, and store it in one transaction."""
     engine.require_autocommit()
     _check(request)
     check_model_name(engine, request.into)
@@ -178,8 +177,6 @@ def _parameters(request: TrainRequest, tree: DecisionTree) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a node is not split."""
-
     min_split: int  # it has fewer records than this
     max_depth: int  # there are as many splits above it
 
@@ -207,8 +204,6 @@ class _NextLevel:
 
 
 class TreeGrowth:
-    """One tree while it grows."""
-
     def __init__(
         self, level: LevelRecords, features: Sequence[TreeFeature], limits: Limits, progress: Progress
     ) -> None:
@@ -260,7 +255,6 @@ class TreeGrowth:
     def _counted(
         self, level: Sequence[OpenNode], nodes: Sequence[TreeNode], among: range | None
     ) -> CodeCounts:
-        """Count the records of some nodes of the level by attribute, node, code and class."""
         engine, values, number = self.level.engine, self.level.values, len(self.features)
         if self.level.records is not None:
             table = self.level.records
@@ -306,7 +300,6 @@ class TreeGrowth:
         ends: Ints | None,
         below: _NextLevel,
     ) -> None:
-        """Note where the records of a node go, and assign the attribute that it reconstructed and splits."""
         row: dict[str, object] = {}
         for side, child in children.items():
             is_open = self.limits.allow(child.node)
@@ -349,7 +342,6 @@ class TreeGrowth:
         ]
 
     def _divide(self, item: OpenNode, split: Split, nodes: list[TreeNode]) -> dict[Side, OpenNode]:
-        """Split a node: note how, and add its children."""
         feature, node = self.features[split.attribute], item.node
         self.splits[node.id] = split
         attribute = feature.attribute
@@ -395,7 +387,6 @@ class TreeGrowth:
 def _goes(
     splits: Mapping[int, Split], features: Sequence[TreeFeature], node: TreeNode, side: Side | None
 ) -> Statement:
-    """Write when codes go to one side of a split."""
     split, left = splits[node.id], side == "left"
     place, nulls = split.attribute, features[split.attribute].cells
     if split.cells:

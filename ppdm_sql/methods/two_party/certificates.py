@@ -103,7 +103,6 @@ def _certificates(option: str, text: bytes) -> list[Certificate]:
 
 
 def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
-    """Give what OpenSSL needs: TLS 1.3 (so neither compression nor renegotiation), certificates both ways."""
     found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
     found.minimum_version = ssl.TLSVersion.TLSv1_3
     found.check_hostname = not listens  # so that the calling side refuses another name in the handshake

@@ -38,14 +38,11 @@ OTHER_NAME = 62
 
 @dataclass(frozen=True)
 class Address:
-    """A host and a port."""
-
     host: str
     port: int
 
     @classmethod
     def parse(cls, option: str, text: str) -> Address:
-        """Read ``HOST:PORT``; an IPv6 address stands in brackets."""
         name = r"[A-Za-z0-9_-]{1,63}"  # a longer part of a name, or an empty one, is none to a resolver
         host = rf"\[([0-9A-Fa-f:.]+)\]|({name}(?:\.{name})*\.?)"
         found = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())

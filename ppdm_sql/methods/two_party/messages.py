@@ -165,7 +165,6 @@ def garbage(what: str) -> ProtocolError:
 
 
 def impossible(problem: str) -> ProtocolError:
-    """Give the error for a message that is well formed, and says what cannot be."""
     remedy = "Start again on both sides; report this if it happens twice."
     return ProtocolError(problem, remedy, reason="message")
 

@@ -80,7 +80,6 @@ class Partner(Masking):
 
     @property
     def counts(self) -> Counts:  # type: ignore[override]
-        """Records by number and class."""
         return np.array(self.rows)
 
     @property
@@ -200,7 +199,6 @@ class LeafTable(CountTable):
         self.rows = self._written()
 
     def sizes(self) -> str:
-        """Give a digest of the sizes of the leaves."""
         return sha256(",".join(map(str, sorted(np.bincount(self._leaf).tolist()))).encode()).hexdigest()
 
     def source(self, formulas: Sequence[Formula]) -> Floats:
@@ -226,7 +224,6 @@ class LeafMeasure(Measure):
                 table.split(child, children)
 
     def digest(self) -> str:
-        """Give a digest of the sizes of all leaves."""
         tables = dict[tuple[int, ...], LeafTable]()
         for table in self._tables():
             tables.setdefault(tuple(table.attributes), table)

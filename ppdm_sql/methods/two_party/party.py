@@ -146,7 +146,6 @@ class IntegrationRun(GeneralizationRun):
         self.method = "TDS2P"
 
     def described(self) -> dict[str, Column]:
-        """Describe the columns of the release: those of the requirements, then those that both hold."""
         own = list(super().described().values())
         self._ownership = Ownership.of(self.asked, own, self.source)
         return dict(self._ownership.described)
@@ -161,7 +160,6 @@ class IntegrationRun(GeneralizationRun):
 
     @property
     def classes(self) -> int:
-        """Position of the class attribute, which an integration always has."""
         return self.atoms.position(str(self.roles.class_column))
 
     def shows_symbol(self, name: str) -> bool:
@@ -354,7 +352,6 @@ class IntegrationRun(GeneralizationRun):
             raise ProtocolError(problem, remedy, reason="digest")
 
     def _joined(self) -> Atoms:
-        """Put the numbers of the partner's values beside the own codes."""
         if not self._partners:
             return self.atoms
         partners, atoms = self._partners, self.atoms

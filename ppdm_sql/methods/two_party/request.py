@@ -105,7 +105,6 @@ class Ownership:
 
 
 def _refuse_models(asked: Sequence[Requirement]) -> None:
-    """Candidates are measured by the parts that they make, from the columns of one party."""
     for requirement in asked:
         why, remedy = None, "Ask for k here, and let `ppdm audit` measure"
         if requirement.counts is Counts.GROUPS:

@@ -203,16 +203,13 @@ class Checked(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether everything is as it must be."""
         return all(self.rules.values())
 
     @property
     def faults(self) -> list[str]:
-        """The rules that were broken."""
         return [rule for rule, holds in self.rules.items() if not holds]
 
     def tables(self) -> list[ResultTable]:
-        """Give the rules, and what was told."""
         rules, told = list(self.rules.items()), list(self.told.items())
         return [
             ResultTable("Transcripts", ("check", "holds"), rules),
