@@ -114,6 +114,16 @@ def joined(parts: Iterable[Statement], word: str) -> Statement:
     return Statement(word.join(parts))
 
 
+def rows_of_lists(**types: str) -> Statement:
+    """Write a SELECT of rows that stand in parameters: for each column a list, named as it is.
+
+    Example:
+        >>> rows_of_lists(node="INTEGER", cut="DOUBLE")
+        'SELECT unnest($node::INTEGER[]) AS node, unnest($cut::DOUBLE[]) AS cut'
+    """
+    return Statement(f"SELECT {', '.join(f'unnest(${n}::{kind}[]) AS {n}' for n, kind in types.items())}")
+
+
 def literal(value: Scalar) -> exp.Expression:
     """Turn a Python value into a literal of the syntax tree.
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
-from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.statements import literal, render, rows_of_lists
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
@@ -231,7 +231,16 @@ Row = tuple[str | float | None, ...]
 CRITERION, CAP_REACHED, EXACT = "chi-square criterion", "cap", "none needed"
 """What stopped an iteration; cells and inverted matrices need none."""
 _COUNTED = ("nulls", "outside", "negative")
-_LISTS = ("position", "attribute", "class_code", "lower", "upper", "value", "probability", "records")
+_ROWS = {
+    "position": "BIGINT",
+    "attribute": "VARCHAR",
+    "class_code": "BIGINT",
+    "lower": "DOUBLE",
+    "upper": "DOUBLE",
+    "value": "VARCHAR",
+    "probability": "DOUBLE",
+    "records": "DOUBLE",
+}
 _COLUMN_COMMENTS = {
     "attribute": "Column whose distribution this is.",
     "lower": "Lower bound, included, of the interval of the original value.",
@@ -392,8 +401,8 @@ def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Ta
     """Make the table of a reconstruction, with comments, all of it or nothing; ``classes`` has the codes."""
     found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
     rows = [(position, *row) for position, row in enumerate(found)]
-    lists = {name: [row[place] for row in rows] for place, name in enumerate(_LISTS)}
-    made = engine.materialize("distribution", bind("perturbation/distribution", tables={}), lists)
+    lists = {name: [row[place] for row in rows] for place, name in enumerate(_ROWS)}
+    made = engine.materialize("distribution", rows_of_lists(**_ROWS), lists)
     shown = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
     joined = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
     select = f"SELECT {shown} FROM {made} AS d{joined} ORDER BY d.position"

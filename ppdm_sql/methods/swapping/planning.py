@@ -11,6 +11,7 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import rows_of_lists
 from ppdm_sql.errors import EngineError, InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.exact import ExactSearch, Solution, reduced_costs
@@ -251,15 +252,14 @@ def _chosen(engine: Engine, candidates: Candidates, solution: Solution, seed: by
     # of a class, the first records enter one category, the next ones another
     summed, begins = np.cumsum(records), np.searchsorted(classes, classes)
     last = summed - (summed - records)[begins]
-    quotas = {"classes": classes, "categories": categories, "last": last, "records": records}
+    quotas = {"class": classes, "category": categories, "last": last, "records": records}
     keys = ", ".join(candidates.keys)
     order = f"{keyed_hash(seed, candidates.keys, 'tie')}, {keys}"
     return engine.materialize(
         "chosen",
         f"SELECT {keys}, q.category FROM (SELECT {keys}, class, "
         f"row_number() OVER (PARTITION BY class ORDER BY {order}) AS place FROM {solution.ties}) AS t "
-        "JOIN (SELECT unnest($classes::BIGINT[]) AS class, unnest($categories::BIGINT[]) AS category, "
-        "unnest($last::BIGINT[]) AS last, unnest($records::BIGINT[]) AS records) AS q "
+        f"JOIN ({rows_of_lists(**dict.fromkeys(quotas, 'BIGINT'))}) AS q "
         "ON q.class = t.class AND t.place <= q.last AND t.place > q.last - q.records",
         {name: values.tolist() for name, values in quotas.items()},
     )

@@ -35,7 +35,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stand_in, over, source_of
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Statement, literal, rows_of_lists, sql
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.reconstruction import Grid, reconstruct_distributions
 from ppdm_sql.methods.trees.features import TreeFeature
@@ -165,18 +165,14 @@ def counting(rows: Statement, attributes: int, nodes: range | None = None) -> St
     return Statement(" UNION ALL ".join(parts))
 
 
-def level_counts(
-    engine: Engine, rows: Table, query: Callable[[Table], Statement], *, step: str = "counts"
-) -> CodeCounts:
-    """Count the records of a level where they are; only counts leave."""
-    if not is_stand_in(engine, rows):
-        return engine.arrays(query(rows), step=step)
-    names = ("attribute", "node", "code", "class", "records")
-    columns = [Column(name, "BIGINT") for name in names]
-    few = source_of(engine, rows).grouped(engine, over(query), columns, step=step)
+def counts_elsewhere(engine: Engine, rows: Table, query: Callable[[Table], Statement]) -> CodeCounts:
+    """Count the records of a level where they live; only counts leave."""
+    columns = [Column(name, "BIGINT") for name in ("attribute", "node", "code", "class", "records")]
+    few = source_of(engine, rows).grouped(engine, over(query), columns, step="level counts")
     # a condition on an expression of the tree would be worked out anew, codes and all, for each branch there
     inside = "SELECT {n} FROM {few} WHERE node IS NOT NULL"
-    found = engine.arrays(sql(inside, n=list(map(column, names)), few=few), step=step)
+    names = [column(item.name) for item in columns]
+    found = engine.arrays(sql(inside, n=names, few=few), step="level counts")
     engine.discard(few)
     return found
 
@@ -184,33 +180,48 @@ def level_counts(
 # -- moving on --------------------------------------------------------------------------------------
 
 
+SPLITS = rows_of_lists(
+    node="INTEGER",
+    attribute="USMALLINT",
+    cut="INTEGER",
+    categories="INTEGER[]",
+    nulls="INTEGER",
+    null_left="BOOLEAN",
+    left_node="INTEGER",
+    right_node="INTEGER",
+    left_settled="BOOLEAN",
+    right_settled="BOOLEAN",
+    settled_from="INTEGER",
+    first_bin="BIGINT",
+)
+"""The nodes of a level that are split, and where their records go: those whose cell is below the cut or among
+the categories to the left node; no node where they are done with. Settled children take the root's cells."""
+
+
 @dataclass
 class Moves:
-    """Where the records of a level go: a row for each node that is split; see ``sql/trees/splits.sql``."""
+    """Where the records of a level go."""
 
-    rows: dict[str, list[Any]] = field(default_factory=dict)
+    rows: dict[str, list[Any]] = field(default_factory=dict)  # of `SPLITS`
     bins: int = 0  # number of bins so far of attributes that nodes reconstructed
+    assigned: list[CellAssignment] = field(default_factory=list)  # of these bins
 
-    def add(self, row: Mapping[str, object], bins: int) -> int:
-        first_bin, self.bins = self.bins, self.bins + bins
-        for name, value in {**row, "first_bin": first_bin}.items():
+    def add(self, row: Mapping[str, object], counts: Ints, ends: Ints | None) -> None:
+        """Add a node, with the counts and, if it reconstructed it, the ends of the attribute it splits."""
+        for name, value in {**row, "first_bin": self.bins}.items():
             self.rows.setdefault(name, []).append(value)
-        return first_bin
+        if ends is not None:
+            bins, groups = len(counts), len(ends)
+            self.assigned.append(assign_bins(counts.T, ends, self.bins + np.arange(groups) * bins))
+            self.bins += bins * groups
 
 
-def moved(
-    engine: Engine,
-    records: Table,
-    moves: Moves,
-    offsets: Sequence[int],
-    coded: Table | None,
-    cells: CellAssignment,
-) -> Table:
+def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], coded: Table | None) -> Table:
     """Write the records of the next level, and discard those of this one.
 
     ``coded`` is given where nodes reconstruct, with the cells that they assigned to their bins.
     """
-    splits = engine.materialize("splits", bind("trees/splits", tables={}), moves.rows)
+    splits = engine.materialize("splits", SPLITS, moves.rows)
     made, every = [records, splits], range(len(offsets))
     rows = sql(
         "SELECT r.*, s.* EXCLUDE (node), {code} AS code "
@@ -227,9 +238,8 @@ def moved(
         noisy = [place for place in every if offsets[place]]
         in_bins = sql("SELECT id, bin, attribute FROM ({rows}) AS b", rows=rows)
         value = _of_split("r.attribute", "v.value", noisy)
-        found = assigned(
-            engine, cells, in_bins, value, sql("JOIN {coded} AS v ON v.rowid = r.id", coded=coded)
-        )
+        join = sql("JOIN {coded} AS v ON v.rowid = r.id", coded=coded)
+        found = assigned(engine, CellAssignment.joined(moves.assigned), in_bins, value, join)
         made += found
         rows = sql(
             "SELECT b.*, coalesce(d.cell, w.cell, b.code - b.settled_from) AS cell FROM ({rows}) AS b "
@@ -290,8 +300,12 @@ class CellAssignment:
     # that cell
     divided: Ints
 
-
-NO_BINS = CellAssignment(np.empty((0, 3), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
+    @staticmethod
+    def joined(parts: Sequence[CellAssignment]) -> CellAssignment:
+        """Put assignments of different bins together."""
+        none = np.empty((0, 3), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
+        whole = np.concatenate([none[0], *(part.whole for part in parts)])
+        return CellAssignment(whole, np.concatenate([none[1], *(part.divided for part in parts)]))
 
 
 def reconstructed_ends(counts: Ints, kernel: Floats) -> Ints:
@@ -326,7 +340,7 @@ def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
 def _whole(bins: Ints, first: Ints, last: Ints, cells: int) -> Ints:
     """Join whole bins that follow each other and go to one cell of one group; empty ones between belong."""
     if not len(bins):
-        return NO_BINS.whole
+        return np.empty((0, 3), dtype=np.int64)
     labels = np.where(first == last, first, -1)
     begins = np.flatnonzero(np.diff(labels, prepend=-2))
     stops = np.append(begins[1:], len(bins)) - 1
@@ -358,9 +372,12 @@ def assigned(
     with what has to be joined to it.
     """
     runs = dict(zip(("first", "last", "cell"), cells.whole.T.tolist(), strict=True))
-    whole = engine.materialize("whole_bins", bind("trees/whole_bins", tables={}), runs)
+    listed = rows_of_lists(first="BIGINT", last="BIGINT", cell="USMALLINT")
+    each = sql("SELECT unnest(range(r.first, r.last)) AS bin, r.cell FROM ({runs}) AS r", runs=listed)
+    whole = engine.materialize("whole_bins", each, runs)
     parts = dict(zip(("bin", "first", "last", "cell"), cells.divided.T.tolist(), strict=True))
-    bins = engine.materialize("divided_bins", bind("trees/divided_bins", tables={}), parts)
+    listed = rows_of_lists(bin="BIGINT", first="BIGINT", last="BIGINT", cell="USMALLINT")
+    bins = engine.materialize("divided_bins", listed, parts)
     ranked = sql(
         "SELECT r.id, b.cell FROM (SELECT r.id, r.bin, "
         "row_number() OVER (PARTITION BY r.bin ORDER BY {value}, r.id) - 1 AS rank "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -16,22 +16,19 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.errors import InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.trees.features import TreeFeature, class_type, classes_of, features
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode, Side, TreeNode
 from ppdm_sql.methods.trees.predicting import branches, confusion
 from ppdm_sql.methods.trees.records import (
-    NO_BINS,
-    CellAssignment,
     CodeCounts,
     Ints,
     Moves,
     TrainingValues,
-    assign_bins,
     coded_here,
     counting,
-    level_counts,
+    counts_elsewhere,
     moved,
     position_there,
     reconstructed_ends,
@@ -94,48 +91,38 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     if mode == "local" and sum(counts) < SMALL:
         warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
     values = TrainingValues(read, item, classes, found)
-    level = _root(engine, values, mode, mode == "local" and sum(counts) >= SMALL, progress)
+    local = mode == "local" and sum(counts) >= SMALL
+    records, coded = _root(engine, values, mode, local, progress)
     progress.start(f"growing a tree ({mode})")
     limits = _limits(request, sum(counts))
-    nodes = TreeGrowth(level, found, limits, progress).grow(counts)
+    nodes = TreeGrowth(engine, values, records, coded, limits, progress).grow(counts)
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
     return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
 
 
-@dataclass
-class LevelRecords:
-    """The records of the level that is being split.
-
-    A join that moves them on costs DuckDB a quarter of what the tree so far does as an expression (at a
-    million records and 512 nodes). Where the table lives elsewhere, that expression needs no copy there.
-    """
-
-    engine: Engine
-    values: TrainingValues
-    records: Table | None  # None where they are read from their source for each level
-    coded: Table | None = None  # the noisy values, where nodes reconstruct distributions of their own (Local)
-
-
 def _root(
     engine: Engine, values: TrainingValues, mode: Mode, local: bool, progress: Progress
-) -> LevelRecords:
-    """Code the records, and reconstruct what has noise; elsewhere nothing is read yet if nothing has."""
+) -> tuple[Table | None, Table | None]:
+    """Code the records, and reconstruct what has noise; elsewhere nothing is read yet if nothing has.
+
+    Gives the records of the root and, where nodes reconstruct distributions of their own, the noisy values.
+    """
     noisy = any(feature.noise is not None for feature in values.features)
     if is_stand_in(engine, values.table):
         if not noisy:
-            return LevelRecords(engine, values, None)
+            return None, None
         name = source_of(engine, values.table).shown
         progress.notice(
             f"Records of {name} are read into DuckDB, where their values are sorted, for as long as it takes."
         )
     coded = coded_here(engine, values)
     if not noisy:
-        root = bind("trees/root_as_coded", tables={"coded": coded})
-        return LevelRecords(engine, values, engine.materialize("records", root))
+        root = sql("SELECT 0::INTEGER AS node, c.* FROM {coded} AS c", coded=coded)
+        return engine.materialize("records", root), None
     classes, by_class = len(values.classes), mode != "global"
     records = root_records(engine, coded, values.features, classes, by_class=by_class, local=local)
-    return LevelRecords(engine, values, records, coded if local else None)
+    return records, coded if local else None
 
 
 def _limits(request: TrainRequest, records: int) -> Limits:
@@ -194,25 +181,31 @@ class OpenNode:
     settled: frozenset[int]
 
 
-@dataclass
-class _NextLevel:
-    """The next level while it is made: where records go, its open nodes, and cells that nodes assigned."""
-
-    moves: Moves = field(default_factory=Moves)
-    nodes: list[OpenNode] = field(default_factory=list)
-    assignments: list[CellAssignment] = field(default_factory=lambda: [NO_BINS])
-
-
 class TreeGrowth:
+    """A tree while it grows.
+
+    A join that moves records on costs DuckDB a quarter of what the tree so far does as an expression (at a
+    million records and 512 nodes). Where the table lives elsewhere, that expression needs no copy there.
+    """
+
     def __init__(
-        self, level: LevelRecords, features: Sequence[TreeFeature], limits: Limits, progress: Progress
+        self,
+        engine: Engine,
+        values: TrainingValues,
+        records: Table | None,
+        coded: Table | None,
+        limits: Limits,
+        progress: Progress,
     ) -> None:
-        self.level, self.features = level, features
+        self.engine, self.values, self.features = engine, values, values.features
+        # of the level; None where they are read from their source for each level
+        self.records = records
+        self.coded = coded  # the noisy values, where nodes reconstruct distributions of their own (Local)
         self.limits, self.progress = limits, progress
-        local = level.coded is not None
+        local = coded is not None
         # the first code of a settled cell for each attribute; 0 unless nodes reconstruct it (Local)
-        self.offsets = [f.observed.cells if local and f.noise is not None else 0 for f in features]
-        self.widths = [o + f.cells + 1 for o, f in zip(self.offsets, features, strict=True)]
+        self.offsets = [f.observed.cells if local and f.noise is not None else 0 for f in self.features]
+        self.widths = [o + f.cells + 1 for o, f in zip(self.offsets, self.features, strict=True)]
         self.reconstructing = frozenset(place for place, offset in enumerate(self.offsets) if offset)
         self.splits: dict[int, Split] = {}  # by the node's number
 
@@ -233,7 +226,7 @@ class TreeGrowth:
 
     def _next(self, level: list[OpenNode], nodes: list[TreeNode]) -> list[OpenNode]:
         """Split the nodes of a level, add their children, and give those that may be split again."""
-        below, classes = _NextLevel(), len(level[0].node.counts)
+        moves, below, classes = Moves(), list[OpenNode](), len(level[0].node.counts)
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
@@ -242,23 +235,27 @@ class TreeGrowth:
             self._check_total(found, sum(item.node.records for item in part))
             counts = self._counts(found, first, len(part), classes)
             ends = self._reconstruct(part, counts)
-            for position, split in enumerate(self._splits(counts)):
-                if split is not None:
-                    own = counts[split.attribute][position]
-                    own_ends = ends.get((position, split.attribute))
-                    children = self._divide(part[position], split, nodes)
-                    self._send(first + position, split, children, own, own_ends, below)
-        if below.nodes:
-            self._move(below)
-        return below.nodes
+            tables = [of[:, offset:] for of, offset in zip(counts, self.offsets, strict=True)]
+            splits = best_splits(tables, [feature.nominal for feature in self.features])
+            for position, split in enumerate(splits):
+                if split is None:
+                    continue
+                children = self._divide(part[position], split, nodes)
+                row = self._move(split, children, below)
+                if row is not None:
+                    row["node"] = first + position
+                    own = counts[split.attribute][position, : self.offsets[split.attribute]]
+                    moves.add(row, own, ends.get((position, split.attribute)))
+        if below and self.records is not None:
+            self.records = moved(self.engine, self.records, moves, self.offsets, self.coded)
+        return below
 
     def _counted(
         self, level: Sequence[OpenNode], nodes: Sequence[TreeNode], among: range | None
     ) -> CodeCounts:
-        engine, values, number = self.level.engine, self.level.values, len(self.features)
-        if self.level.records is not None:
-            table = self.level.records
-            return level_counts(engine, table, lambda rows: counting(sql("{t}", t=rows), number, among))
+        values, number = self.values, len(self.features)
+        if self.records is not None:
+            return self.engine.arrays(counting(sql("{t}", t=self.records), number, among), step="counts")
         inside = range(len(level)) if among is None else among
         positions = {level[position].node.id: position for position in inside}
 
@@ -272,61 +269,37 @@ class TreeGrowth:
             placed = sql("(SELECT {node} AS node, c.* FROM ({coded}) AS c) AS l", node=node, coded=coded)
             return counting(placed, number)
 
-        return level_counts(engine, values.table, query, step="level counts")
+        return counts_elsewhere(self.engine, values.table, query)
 
     def _check_total(self, found: CodeCounts, records: int) -> None:
         for place in range(len(self.features)):
             if int(found["records"][found["attribute"] == place].sum()) != records:
                 raise InvalidSource(
-                    f"{source_of(self.level.engine, self.level.values.table).shown} does not have the same "
+                    f"{source_of(self.engine, self.values.table).shown} does not have the same "
                     "records at each look.",
                     "Run it again when nobody writes, or read a version that stays.",
                 )
 
-    def _move(self, below: _NextLevel) -> None:
-        level = self.level
-        if level.records is None:
-            return
-        whole = np.concatenate([item.whole for item in below.assignments])
-        cells = CellAssignment(whole, np.concatenate([item.divided for item in below.assignments]))
-        level.records = moved(level.engine, level.records, below.moves, self.offsets, level.coded, cells)
-
-    def _send(
-        self,
-        position: int,
-        split: Split,
-        children: Mapping[Side, OpenNode],
-        counts: Ints,
-        ends: Ints | None,
-        below: _NextLevel,
-    ) -> None:
+    def _move(
+        self, split: Split, children: Mapping[Side, OpenNode], below: list[OpenNode]
+    ) -> dict[str, object] | None:
+        """Say where the records of a node go, and add its open children; None where there are none."""
         row: dict[str, object] = {}
         for side, child in children.items():
             is_open = self.limits.allow(child.node)
-            row[f"{side}_node"] = len(below.nodes) if is_open else None
+            row[f"{side}_node"] = len(below) if is_open else None
             row[f"{side}_settled"] = len(child.settled) == len(self.features)
-            below.nodes += [child] if is_open else []
+            below += [child] if is_open else []
         if row["left_node"] is None and row["right_node"] is None:
-            return
-        offset = self.offsets[split.attribute]
-        row |= {
-            "node": position,
+            return None
+        return row | {
             "attribute": split.attribute,
             "cut": split.cut,
             "categories": list(split.cells),
             "nulls": self.features[split.attribute].cells,
             "null_left": split.null_left,
-            "settled_from": offset,
+            "settled_from": self.offsets[split.attribute],
         }
-        own = 0 if ends is None else offset
-        first_bin = below.moves.add(row, own * counts.shape[1])
-        if ends is not None:
-            first_bins = first_bin + np.arange(len(ends)) * offset
-            below.assignments.append(assign_bins(counts[:offset].T, ends, first_bins))
-
-    def _splits(self, counts: Sequence[Ints]) -> list[Split | None]:
-        tables = [found[:, offset:] for found, offset in zip(counts, self.offsets, strict=True)]
-        return best_splits(tables, [feature.nominal for feature in self.features])
 
     def _counts(self, rows: CodeCounts, first: int, nodes: int, classes: int) -> list[Ints]:
         """Put the counts of some nodes of the level into a matrix for each attribute and node."""

@@ -94,21 +94,21 @@ GROUP BY ALL;
 
 CREATE TEMPORARY TABLE whole_bins AS
 SELECT
-  UNNEST(RANGE(run.first, run.last)) AS bin,
-  CAST(run.cell AS USMALLINT) AS cell
+  UNNEST(RANGE(r.first, r.last)) AS bin,
+  r.cell
 FROM (
   SELECT
     UNNEST(CAST([8, 19, 45, 49, 32, 65] AS BIGINT[])) AS first,
     UNNEST(CAST([12, 24, 49, 52, 33, 66] AS BIGINT[])) AS last,
-    UNNEST(CAST([0, 3, 1, 2, 4, 4] AS INT[])) AS cell
-) AS run;
+    UNNEST(CAST([0, 3, 1, 2, 4, 4] AS USMALLINT[])) AS cell
+) AS r;
 
 CREATE TEMPORARY TABLE divided_bins AS
 SELECT
   UNNEST(CAST([] AS BIGINT[])) AS bin,
   UNNEST(CAST([] AS BIGINT[])) AS first,
   UNNEST(CAST([] AS BIGINT[])) AS last,
-  CAST(UNNEST(CAST([] AS INT[])) AS USMALLINT) AS cell;
+  UNNEST(CAST([] AS USMALLINT[])) AS cell;
 
 CREATE TEMPORARY TABLE divided AS
 SELECT
@@ -181,7 +181,7 @@ GROUP BY
 CREATE TEMPORARY TABLE splits AS
 SELECT
   UNNEST(CAST([0] AS INT[])) AS node,
-  CAST(UNNEST(CAST([0] AS INT[])) AS USMALLINT) AS attribute,
+  UNNEST(CAST([0] AS USMALLINT[])) AS attribute,
   UNNEST(CAST([3] AS INT[])) AS cut,
   UNNEST(CAST([[]] AS INT[][])) AS categories,
   UNNEST(CAST([4] AS INT[])) AS nulls,

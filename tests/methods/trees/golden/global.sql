@@ -94,21 +94,21 @@ GROUP BY ALL;
 
 CREATE TEMPORARY TABLE whole_bins AS
 SELECT
-  UNNEST(RANGE(run.first, run.last)) AS bin,
-  CAST(run.cell AS USMALLINT) AS cell
+  UNNEST(RANGE(r.first, r.last)) AS bin,
+  r.cell
 FROM (
   SELECT
     UNNEST(CAST([8, 11, 16, 21, 32, 20] AS BIGINT[])) AS first,
     UNNEST(CAST([11, 16, 20, 24, 33, 21] AS BIGINT[])) AS last,
-    UNNEST(CAST([0, 1, 2, 3, 4, 0] AS INT[])) AS cell
-) AS run;
+    UNNEST(CAST([0, 1, 2, 3, 4, 0] AS USMALLINT[])) AS cell
+) AS r;
 
 CREATE TEMPORARY TABLE divided_bins AS
 SELECT
   UNNEST(CAST([20, 20] AS BIGINT[])) AS bin,
   UNNEST(CAST([0, 1] AS BIGINT[])) AS first,
   UNNEST(CAST([1, 2] AS BIGINT[])) AS last,
-  CAST(UNNEST(CAST([2, 3] AS INT[])) AS USMALLINT) AS cell;
+  UNNEST(CAST([2, 3] AS USMALLINT[])) AS cell;
 
 CREATE TEMPORARY TABLE divided AS
 SELECT
@@ -181,7 +181,7 @@ GROUP BY
 CREATE TEMPORARY TABLE splits AS
 SELECT
   UNNEST(CAST([0] AS INT[])) AS node,
-  CAST(UNNEST(CAST([0] AS INT[])) AS USMALLINT) AS attribute,
+  UNNEST(CAST([0] AS USMALLINT[])) AS attribute,
   UNNEST(CAST([1] AS INT[])) AS cut,
   UNNEST(CAST([[]] AS INT[][])) AS categories,
   UNNEST(CAST([4] AS INT[])) AS nulls,

@@ -131,7 +131,7 @@ GROUP BY
 CREATE TEMPORARY TABLE splits AS
 SELECT
   UNNEST(CAST([0] AS INT[])) AS node,
-  CAST(UNNEST(CAST([0] AS INT[])) AS USMALLINT) AS attribute,
+  UNNEST(CAST([0] AS USMALLINT[])) AS attribute,
   UNNEST(CAST([1] AS INT[])) AS cut,
   UNNEST(CAST([[]] AS INT[][])) AS categories,
   UNNEST(CAST([4] AS INT[])) AS nulls,
