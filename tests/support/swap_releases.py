@@ -136,7 +136,6 @@ def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
             flows=np.zeros((identified.categories,) * 2, np.int64),
             demand=Demand(none, none, 0, none, none),
             share=(Fraction(0), Fraction(1)),
-            one_each=False,
         )
 
     return plan

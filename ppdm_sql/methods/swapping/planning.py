@@ -58,7 +58,6 @@ class Plan:
     flows: Counts  # changed records by true and new category
     demand: Demand
     share: Share  # bounds on the changed share of each category, before they are rounded to records
-    one_each: bool  # no more than one record of a pattern moves
 
 
 def swap_plan(
@@ -94,8 +93,8 @@ def swap_plan(
     settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
     measures = _measures(found, assignment, solution, demand, settled)
-    flows, one_each = assignment.flows.unique + assignment.flows.grouped, found.keys == found.pattern
-    return Plan(assignment.moves, measures, flows, demand, share, one_each)
+    flows = assignment.flows.unique + assignment.flows.grouped
+    return Plan(assignment.moves, measures, flows, demand, share)
 
 
 def _check_options(options: SwapOptions) -> None:
@@ -237,8 +236,6 @@ def _changes(candidates: Candidates, solution: Solution, chosen: Table) -> str:
         f"(true_posterior - {by_code('category', posteriors)})::BIGINT AS cost "
         f"FROM ({untied} UNION ALL {tied})"
     )
-    if candidates.keys == candidates.pattern:
-        return f"SELECT {pattern}, kind, category, 1::BIGINT AS records, cost FROM ({rows})"
     return (
         f"SELECT {pattern}, kind, category, count(*) AS records, sum(cost)::BIGINT AS cost FROM ({rows}) "
         f"GROUP BY {pattern}, kind, category"

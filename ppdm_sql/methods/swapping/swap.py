@@ -281,8 +281,8 @@ class SwapRun(Run[Swaps]):
         plan = swap_plan(self.engine, identified, options, self.progress)
         # the rows of an only column are read but once, when they are released
         only = len(self.roles.confidential) == 1 and not self.roles.person
-        secret, how = attribute_key(key, "records"), {"one_each": plan.one_each, "read_once": only}
-        return plan, swapped(self.engine, atoms, identified, plan.moves, secret, **how)
+        secret = attribute_key(key, "records")
+        return plan, swapped(self.engine, atoms, identified, plan.moves, secret, read_once=only)
 
     def _check_unique(self, name: str, unique: int, categories: int) -> None:
         """Refuse what would leave all uniquely identifiable records true, or all of two values false."""

@@ -26,13 +26,12 @@ def swapped(
     moves: Table,
     key: bytes,
     *,
-    one_each: bool = False,
     read_once: bool = False,
 ) -> Atoms:
     """Give the atoms after the moves; combinations may occur in several rows.
 
-    Other confidential columns of the atoms may have been swapped already. No more than one record of a
-    pattern moves where ``one_each``; what is ``read_once`` may stay a view.
+    Other confidential columns of the atoms may have been swapped already. What is ``read_once`` may stay a
+    view.
     """
     changed, keys = f"c{identified.confidential}", ", ".join(identified.keys)
     columns = [f"c{i}" for i in range(len(atoms.coded))] + [f"k{i}" for i in range(len(atoms.kept))]
@@ -40,7 +39,13 @@ def swapped(
     ((code_type,),) = engine.query(types, step="code type")
     new = f"coalesce(t.category, r.{changed})::{code_type} AS {changed}"
     listed = ", ".join(new if name == changed else f"r.{name}" for name in columns)
-    targets = _targets(moves, keys, identified.categories, one_each=one_each)
+    # the new values of each pattern end to end, and what stays as it is behind them
+    window = f"OVER (PARTITION BY {keys} ORDER BY category)"
+    targets = (
+        f"(SELECT {keys}, category, sum(records) {window} - records AS first, "
+        f"sum(records) {window} AS beyond FROM {moves} UNION ALL "
+        f"SELECT {keys}, NULL, sum(records), {2**62} FROM {moves} GROUP BY {keys})"
+    )
     if not atoms.kept and len(atoms.coded) == len(identified.by) + 1:  # each row is all of its pattern
         rows = (
             f"SELECT {listed}, coalesce(least(r.n, t.beyond) - t.first, r.n)::BIGINT AS n "
@@ -63,21 +68,6 @@ def _same(identified: IdentifiableRecords, other: str, atoms: str) -> str:
     """Join the atoms to what has the patterns' keys."""
     pairs = zip(identified.keys, identified.words_of(atoms), strict=True)
     return " AND ".join(f"{other}.{name} = {word}" for name, word in pairs)
-
-
-def _targets(moves: Table, keys: str, categories: int, *, one_each: bool) -> str:
-    """Lay the new values of each pattern end to end, and what stays as it is behind them."""
-    if one_each:  # then all of a unique pattern moves, and nothing is behind it
-        return (
-            f"(SELECT {keys}, category, 0 AS first, 1 AS beyond FROM {moves} UNION ALL "
-            f"SELECT {keys}, NULL, 1, {2**62} FROM {moves} WHERE kind >= {categories})"
-        )
-    window = f"OVER (PARTITION BY {keys} ORDER BY category)"
-    return (
-        f"(SELECT {keys}, category, sum(records) {window} - records AS first, "
-        f"sum(records) {window} AS beyond FROM {moves} UNION ALL "
-        f"SELECT {keys}, NULL, sum(records), {2**62} FROM {moves} GROUP BY {keys})"
-    )
 
 
 def _pieces(

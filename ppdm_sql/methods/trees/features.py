@@ -103,26 +103,7 @@ def numeric_feature(name: str, grid: Grid, noise: AdditiveNoise | None = None) -
     return TreeFeature(Attribute(name, "DOUBLE", cuts, noise=noise_text), grid, noise)
 
 
-def value_class_feature(name: str, noise: Cells) -> TreeFeature:
-    """Make the feature of a column that shows the cell instead of the value."""
-    attribute = Attribute(name, "DOUBLE", noise.edges[1:-1], noise=as_text(noise))
-    return TreeFeature(attribute, labels=noise.labels)
-
-
-def categorical_feature(name: str, values: Sequence[str]) -> TreeFeature:
-    return TreeFeature(Attribute(name, "VARCHAR", values=tuple(values)))
-
-
 # -- which columns ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TrainingStatistics:
-    """Records with and without a class, and the bounds of the finite numbers among those that have one."""
-
-    records: int
-    unclassed: int
-    bounds: dict[str, tuple[float | None, float | None]]
 
 
 def features(
@@ -145,14 +126,15 @@ def features(
     noise = _noise(engine, source, request)
     domains = domains_given(request.ranges, list(columns.values()), table=source)
     names = [name for name in columns if name in chosen or (not chosen and name != label)]
-    statistics = _statistics(engine, rows, label, [name for name in names if is_number(columns[name].type)])
-    if not statistics.records:
+    numbers = [name for name in names if is_number(columns[name].type)]
+    every, records, bounds = _statistics(engine, rows, label, numbers)
+    if not records:
         raise InvalidSource(
             f"Table {source} has no record with a class in {label!r}.", "Name a table that has some."
         )
-    if statistics.unclassed:
-        progress.notice(f"{statistics.unclassed} records without a class are left out.")
-    choice = _FeatureChoice(engine, rows, request, statistics, domains)
+    if every > records:
+        progress.notice(f"{every - records} records without a class are left out.")
+    choice = _FeatureChoice(engine, rows, request, records, bounds, domains)
     found = []
     for name in names:
         try:
@@ -194,15 +176,22 @@ def class_type(engine: Engine, table: Table, label: str) -> str:
     return plain_type(dict(engine.columns(table))[label]).sql("duckdb")
 
 
-def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]) -> TrainingStatistics:
+Bounds = tuple[float | None, float | None]
+
+
+def _statistics(
+    engine: Engine, table: Table, label: str, numbers: Sequence[str]
+) -> tuple[int, int, dict[str, Bounds]]:
+    """Count records and those with a class, of which it gives the bounds of the finite numbers."""
     bounded = "min({v}) FILTER (WHERE {usable}), max({v}) FILTER (WHERE {usable})"
     usable = "isfinite({v}) AND {label} IS NOT NULL"
     of, values = column(label, "s"), [as_double(name) for name in numbers]
     items = [Statement("count(*)"), sql("count({label})", label=of)]
     items += [sql(bounded, v=value, usable=sql(usable, v=value, label=of)) for value in values]
-    (row,) = aggregated(engine, table, "SELECT {items} FROM {rows}", step="training_statistics", items=items)
-    bounds = zip(row[2::2], row[3::2], strict=True)
-    return TrainingStatistics(row[1], row[0] - row[1], dict(zip(numbers, bounds, strict=True)))
+    ((every, records, *row),) = aggregated(
+        engine, table, "SELECT {items} FROM {rows}", step="training_statistics", items=items
+    )
+    return every, records, dict(zip(numbers, zip(row[::2], row[1::2], strict=True), strict=True))
 
 
 # -- one column -------------------------------------------------------------------------------------
@@ -213,18 +202,20 @@ class _FeatureChoice:
     engine: Engine
     table: Table
     request: TrainRequest
-    statistics: TrainingStatistics
+    records: int  # with a class
+    bounds: Mapping[str, Bounds]  # of their finite numbers
     domains: Mapping[str, Domain]
 
     def feature(self, item: Column, noise: Noise | None) -> TreeFeature:
         """Give the feature of a column; InvalidSource if there is none."""
         numeric, intervals = is_number(item.type), self.request.intervals
         if isinstance(noise, Cells):
-            return value_class_feature(item.name, noise)
+            shown = Attribute(item.name, "DOUBLE", noise.edges[1:-1], noise=as_text(noise))
+            return TreeFeature(shown, labels=noise.labels)
         if isinstance(noise, AdditiveNoise) and self.request.mode in RECONSTRUCTED:
             if not numeric:
                 raise _unusable(item, "Give its noise to a column of numbers.")
-            return numeric_feature(item.name, grid_for(noise, self.statistics.records, intervals), noise)
+            return numeric_feature(item.name, grid_for(noise, self.records, intervals), noise)
         if numeric:
             return numeric_feature(item.name, self._grid(item))
         if kind_of(item.type) not in (Kind.TEXT, Kind.BOOLEAN, Kind.ENUM):
@@ -232,20 +223,20 @@ class _FeatureChoice:
         listed = _values(self.engine, self.table, item)
         values = distinct_texts(self.engine, listed, "value", MOST_VALUES + 1)
         if not values:
-            raise InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
+            raise _empty(item)
         if len(values) > MOST_VALUES:
             raise InvalidSource(
                 f"Column {item.name!r} has more than {MOST_VALUES} different texts.",
                 "Put them in groups in a view, or leave it out of --columns.",
             )
-        return categorical_feature(item.name, values)
+        return TreeFeature(Attribute(item.name, "VARCHAR", values=values))
 
     def _grid(self, item: Column) -> Grid:
         domain = self.domains.get(item.name)
-        bounds = self.statistics.bounds[item.name] if domain is None else (domain.lower, domain.upper)
+        bounds = self.bounds[item.name] if domain is None else (domain.lower, domain.upper)
         lower, upper = bounds
         if lower is None or upper is None:
-            raise InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
+            raise _empty(item)
         if not (lower >= -LARGEST and upper <= LARGEST):
             raise InvalidSource(
                 f"Values of {item.name!r} are too large to be divided into cells.",
@@ -253,7 +244,11 @@ class _FeatureChoice:
                 f"both between -{LARGEST:g} and {LARGEST:g}.",
             )
         any_noise = Uniform(1.0, Domain(lower, upper, whole=is_whole(item)))
-        return grid_for(any_noise, self.statistics.records, self.request.intervals)
+        return grid_for(any_noise, self.records, self.request.intervals)
+
+
+def _empty(item: Column) -> InvalidSource:
+    return InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
 
 
 def _unusable(item: Column, remedy: str) -> InvalidSource:
