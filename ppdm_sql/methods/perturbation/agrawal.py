@@ -5,18 +5,19 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.options import AgrawalRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release.catalogue import check_free
@@ -82,7 +83,7 @@ class _Generation:
             if not (left := self.rows - sum(self.kept)):
                 return
             drawn = min(MOST_DRAWN, 3 * left + 100 if self.balanced else left)
-            with _draws(self.engine, seed, part, drawn) as draws:
+            with registered(self.engine, _draws(seed, part, drawn)) as draws:
                 tables, values = {"draws": draws}, {"function": self.function}
                 drawing = bind("perturbation/agrawal_candidates", tables=tables, values=values)
                 candidates = self.engine.materialize("candidates", drawing)
@@ -92,8 +93,8 @@ class _Generation:
 
     def _keep(self, candidates: Table) -> None:
         """Insert candidates: all of them, or where classes are balanced as many of one as of the other."""
-        counting = bind("perturbation/agrawal_groups", tables={"candidates": candidates})
-        ((drawn_a, drawn_b),) = self.engine.query(counting, step="agrawal groups")
+        counting = "SELECT count(*) FILTER (in_group_a), count(*) FILTER (NOT in_group_a) FROM {c}"
+        ((drawn_a, drawn_b),) = self.engine.query(sql(counting, c=candidates), step="agrawal groups")
         a, b = drawn_a, drawn_b
         if self.balanced:
             even, room = min(a, b), ((self.rows + 1) // 2 - self.kept[0], self.rows // 2 - self.kept[1])
@@ -105,16 +106,8 @@ class _Generation:
         self.kept = self.kept[0] + a, self.kept[1] + b
 
 
-@contextlib.contextmanager
-def _draws(engine: Engine, seed: int, part: int, size: int) -> Iterator[Table]:
-    """Show the engine numbers drawn evenly out of [0, 1): one row a candidate, one column an attribute."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
+def _draws(seed: int, part: int, size: int) -> dict[str, NDArray[Any]]:
+    """Draw numbers evenly out of [0, 1): one row a candidate, one column an attribute."""
     raw = np.random.Philox(key=[seed, part]).random_raw(len(DRAWN) * size).reshape(len(DRAWN), size)
     columns = {f"u_{name}": (row >> 11) * 2.0**-53 for name, row in zip(DRAWN, raw, strict=True)}
-    name = f"ppdm_draws_{secrets.token_hex(4)}"
-    engine.connection.register(name, pa.table({"position": np.arange(size), **columns}))
-    try:
-        yield Table(name)
-    finally:
-        engine.connection.unregister(name)
+    return {"position": np.arange(size), **columns}

@@ -38,7 +38,6 @@ from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
     Cells,
     Gaussian,
-    Noise,
     NoiseSpec,
     as_json,
     as_text,
@@ -77,7 +76,7 @@ from ppdm_sql.methods.perturbation.person_draws import (
 from ppdm_sql.methods.perturbation.privacy_measures import column_measures, moment_measures
 from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import CatalogueRow, Draft, Release, ReleasedColumn, releases
+from ppdm_sql.release import Draft, Release, ReleasedColumn, releases
 from ppdm_sql.release.draft import MeasureRow
 
 SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
@@ -262,16 +261,42 @@ class RandomizeRun(Run[Randomized]):
         return [values[item.name] for item in self.kept]
 
     def _notice(self, key: Key) -> None:
-        if not (noises := {it.column.name: it.noise for it in self._drawn}):
+        if not self._drawn:
             return
-        records, roles = self._drawn_records(), self.roles
+        records = self._drawn_records()
         texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
-        texts += repeated_notices(self.engine, self.table, noises, key, roles.record, roles.person)
-        for text in texts:
+        for text in (*texts, *self._repeated(key)):
             self.progress.notice(text)
 
+    def _repeated(self, key: Key) -> Iterator[str]:
+        """Tell of earlier releases with other noise: the mean of both is nearer the truth."""
+        noises = {it.column.name: as_json(it.noise) for it in self._drawn}
+        mine = [key.fingerprint, self.roles.record, list(self.roles.person) or None]
+        for row in releases(self.engine):
+            if row.method != "randomize" or not self._reads(row.source):
+                continue
+            earlier = row.parameters.get("noise", {})
+            known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
+            same_key = key.fingerprint is not None and known == mine
+            before = {name for name in noises if earlier.get(name, {"kind": "cells"})["kind"] != "cells"}
+            repeated = [n for n in noises if n in before and not (same_key and earlier[n] == noises[n])]
+            if repeated:
+                yield (
+                    f"{', '.join(repeated)} of this table was randomized before, with other noise: who has "
+                    f"both this release and {row.release} can average noise away. Publish one of them only, "
+                    "or repeat the noise with the same --key-file, --record, --person and --noise."
+                )
+
+    def _reads(self, name: str) -> bool:
+        """Tell whether a name is that of the table that is read."""
+        try:
+            return self.engine.find(name) == self.table
+        except UnknownTable:
+            return False
+
     def _notice_nulls(self, table: Table) -> None:
-        counts = [sql("count(*) - count(r{place})", place=place) for place in range(len(self.noisy))]
+        places = range(len(self.noisy))
+        counts = [sql("count(*) - count({r})", r=column(f"r{place}", "s")) for place in places]
         query = "SELECT {counts} FROM {rows}"
         (missing,) = aggregated(self.engine, table, query, step="nulls", counts=counts)
         found = [f"{n} records of {it.column.name}" for it, n in zip(self.noisy, missing, strict=True) if n]
@@ -499,43 +524,3 @@ def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Ide
             "give --record ID."
         )
     return notices
-
-
-def repeated_notices(
-    engine: Engine,
-    table: Table,
-    noises: Mapping[str, Noise],
-    key: Key,
-    record: str | None,
-    person: Sequence[str] = (),
-) -> list[str]:
-    """Tell of earlier releases of the same columns with other noise: the mean of both is nearer the truth."""
-    notices = []
-    for row in _of_source(engine, table):
-        earlier = row.parameters.get("noise", {})
-        known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
-        same_key = key.fingerprint is not None and known == [key.fingerprint, record, list(person) or None]
-        repeated = [
-            name
-            for name, noise in noises.items()
-            if name in earlier
-            and earlier[name]["kind"] != "cells"
-            and not (same_key and earlier[name] == as_json(noise))
-        ]
-        if repeated:
-            notices.append(
-                f"{', '.join(repeated)} of this table was randomized before, with other noise: who has both "
-                f"this release and {row.release} can average noise away. Publish one of them only, or repeat "
-                "the noise with the same --key-file, --record, --person and --noise."
-            )
-    return notices
-
-
-def _of_source(engine: Engine, table: Table) -> Iterator[CatalogueRow]:
-    for row in releases(engine):
-        if row.method == "randomize":
-            try:
-                if engine.find(row.source) == table:
-                    yield row
-            except UnknownTable:
-                continue

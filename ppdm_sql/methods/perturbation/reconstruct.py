@@ -198,8 +198,8 @@ class ReconstructRun:
         if isinstance(noise, Cells):
             return _exact(counts / counts.sum(axis=1, keepdims=True)), none
         if isinstance(noise, Retain) and options.categorical == "inversion":
-            pairs = [invert_randomization(row, noise) for row in counts]
-            return _exact(np.stack([found for found, _ in pairs])), np.array([n.sum() for _, n in pairs])
+            found, below = invert_randomization(counts, noise)
+            return _exact(found), below.sum(axis=1)
         if isinstance(noise, Retain):
             matrix = category_kernel(noise)
         else:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Retain, Uniform
 
@@ -147,20 +147,17 @@ def category_kernel(noise: Retain) -> Floats:
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
 
-def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Floats, NDArray[np.bool_]]:
-    """Find the distribution of the categories by inverting the matrix of the randomization.
+def invert_randomization(counts: Floats, noise: Retain) -> tuple[Floats, NDArray[np.bool_]]:
+    """Find distributions of categories, a row each, by inverting the matrix of the randomization.
+
+    Gives which of them were estimated below 0, too; these are 0.
 
     Source: section 6, after Warner 1965.
     """
-    if noise.probability <= 0:
-        raise InvalidOption("A retain probability of 0 cannot be inverted.", "Give --categorical bayes.")
-    numbers = np.asarray(counts, dtype=np.float64)
-    records, size = numbers.sum(), len(numbers)
-    if records == 0:
-        return np.full(size, 1.0 / size), np.zeros(size, dtype=np.bool_)
-    raw = (numbers / records - (1 - noise.probability) / size) / noise.probability
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    raw = (shares - (1 - noise.probability) / len(noise.values)) / noise.probability
     clipped = np.maximum(raw, 0.0)
-    return clipped / clipped.sum(), raw < 0
+    return clipped / clipped.sum(axis=-1, keepdims=True), raw < 0
 
 
 Form = Literal["cell", "midpoint"]
@@ -238,8 +235,6 @@ def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell"
     if form == "midpoint":
         # section 3, first approximation: the distance of z and w is that of the midpoints of their intervals
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
-    if form != "cell":
-        raise InvalidOption(f"{said(form)} is no kernel.", "Give cell or midpoint.")
     spread = not holds_one_value(noise, grid)
     below, inside, above = shift_probabilities(noise, grid.width, offsets, spread=spread)
     found = np.asarray(inside[steps - offsets[0]])

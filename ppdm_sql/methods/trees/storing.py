@@ -253,27 +253,21 @@ def store_model(
         "confusion": None if confusion is None else [list(row) for row in confusion],
         "version": __version__,
     }
+    nodes = {
+        of: [getattr(node, of) for node in tree.nodes]
+        for of in ("parent", "side", "depth", "cut", "null_left")
+    }
+    nodes |= {
+        "attribute": [node.column for node in tree.nodes],
+        "categories": [list(node.values) for node in tree.nodes],
+        "counts": [list(map(int, node.counts)) for node in tree.nodes],
+        "predicted": [tree.classes[node.label] for node in tree.nodes],
+    }
     with engine.transaction():
         engine.write(text("release/create_schema"), step="create schema")
         for part in ("models", "nodes"):
             engine.write(text(f"trees/create_{part}"), step=f"create {part}")
         engine.write(text("trees/insert_model"), row, step="insert model")
-        engine.write(text("trees/insert_nodes"), _nodes(name, tree), step="insert nodes")
+        engine.write(text("trees/insert_nodes"), {"model": name, **nodes}, step="insert nodes")
         engine.write(create_macro(tree, macro), step="create macro")
     return Model(engine, name)
-
-
-def _nodes(name: str, tree: DecisionTree) -> dict[str, object]:
-    nodes = tree.nodes
-    return {
-        "model": name,
-        "parent": [node.parent for node in nodes],
-        "side": [node.side for node in nodes],
-        "depth": [node.depth for node in nodes],
-        "attribute": [node.column for node in nodes],
-        "cut": [node.cut for node in nodes],
-        "categories": [list(node.values) for node in nodes],
-        "null_left": [node.null_left for node in nodes],
-        "counts": [[int(count) for count in node.counts] for node in nodes],
-        "predicted": [tree.classes[node.label] for node in nodes],
-    }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats, registered
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.counts import Counted, CountTable
@@ -25,7 +25,6 @@ from ppdm_sql.methods.top_down.maskings import Label, Masking
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.methods.two_party.messages import impossible
-from ppdm_sql.methods.two_party.records import registered
 from ppdm_sql.privacy import Formula
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Interval

@@ -22,6 +22,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
+from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns
 from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.base.source import read_source
@@ -355,7 +356,7 @@ class IntegrationRun(GeneralizationRun):
         if not self._partners:
             return self.atoms
         partners, atoms = self._partners, self.atoms
-        with records.registered(self.engine, {f"c{i}": partners[i].shown for i in partners}) as arrived:
+        with registered(self.engine, {f"c{i}": partners[i].shown for i in partners}) as arrived:
             query = f"SELECT * EXCLUDE (key) FROM {atoms.table} POSITIONAL JOIN {arrived}"
             table = self.engine.materialize("joined", query)
         coded = enumerate(atoms.coded)

@@ -8,8 +8,7 @@ list all keys can undo, or keyed ones (HMAC-SHA-256), which nobody can without t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from typing import Any
@@ -23,6 +22,7 @@ from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import bind, literal, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
+from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
 from ppdm_sql.methods.base.source import count_coded_records
@@ -190,22 +190,3 @@ def common_records(
             known=known,
         )
         return engine.materialize("common", query)
-
-
-@contextmanager
-def registered(engine: Engine, columns: Mapping[str, NDArray[Any]]) -> Iterator[Table]:
-    """Let statements read arrays as a table, while the context lasts."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    view, arrived = f"ppdm_arrived_{id(columns):x}", {}
-    for name, found in columns.items():
-        if found.dtype.kind == "V":
-            buffers = [None, pa.py_buffer(found)]
-            arrived[name] = pa.Array.from_buffers(pa.binary(KEY_BYTES), len(found), buffers)
-        else:
-            arrived[name] = pa.array(found)
-    engine.connection.register(view, pa.table(arrived))
-    try:
-        yield Table(view)
-    finally:
-        engine.connection.unregister(view)

@@ -153,7 +153,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
 def test_train_goes_on_where_all_workers_are_lost_between_levels(
     db: Database, cluster: Cluster, people: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = train.level_counts
+    counted = train.counts_elsewhere
 
     def after_all_workers_died(*given: Any, **named: Any) -> Any:
         monkeypatch.undo()
@@ -162,6 +162,6 @@ def test_train_goes_on_where_all_workers_are_lost_between_levels(
         cluster.hire()
         return counted(*given, **named)
 
-    monkeypatch.setattr(train, "level_counts", after_all_workers_died)
+    monkeypatch.setattr(train, "counts_elsewhere", after_all_workers_died)
     asked: dict[str, Any] = {"class_column": "rating", "mode": "original", "columns": ["job"]}
     assert db.train(people, into="tree", **asked).tree() == db.train("here", into="t", **asked).tree()

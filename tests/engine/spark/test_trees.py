@@ -169,7 +169,7 @@ def test_a_tree_reads_what_it_can(ledger: Database, spark_session: Any) -> None:
 def test_records_that_are_not_there_any_more_are_missed(
     ledger: Database, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = train.level_counts
+    counted = train.counts_elsewhere
 
     def fewer(*given: Any, **named: Any) -> Any:
         found = dict(counted(*given, **named))
@@ -177,7 +177,7 @@ def test_records_that_are_not_there_any_more_are_missed(
         found["records"][0] -= 1
         return found
 
-    monkeypatch.setattr(train, "level_counts", fewer)
+    monkeypatch.setattr(train, "counts_elsewhere", fewer)
     with pytest.raises(InvalidSource, match="does not have the same records at each look"):
         ledger.train(both[1], class_column="risk", into="m", mode="original", columns=["age"])
     assert ledger.models() == []
