@@ -61,12 +61,12 @@ class Database:
         engine: The engine on an open connection.
 
     Attributes:
-        progress: Told what is read by methods that are given no progress of their own.
+        progress: Told what is done by methods that are given no progress of their own.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.progress: Progress | None = None
+        self.progress: Progress = WarningProgress()
         self._attached: list[str] = []
 
     def __enter__(self) -> Database:
@@ -174,7 +174,7 @@ class Database:
         """
         from ppdm_sql.methods.top_down.suppress import suppress
 
-        return suppress(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return suppress(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -208,7 +208,7 @@ class Database:
         """
         from ppdm_sql.methods.top_down.generalize import generalize
 
-        return generalize(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return generalize(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -245,7 +245,7 @@ class Database:
         """
         from ppdm_sql.methods.swapping.swap import swap
 
-        return swap(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return swap(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -283,7 +283,7 @@ class Database:
         """
         from ppdm_sql.methods.perturbation.randomize import randomize
 
-        return randomize(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return randomize(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -317,7 +317,7 @@ class Database:
         """
         from ppdm_sql.methods.perturbation.reconstruct import reconstruct
 
-        return reconstruct(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return reconstruct(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("test")
     @alone
@@ -356,7 +356,7 @@ class Database:
         found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
         row = found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
-            return evaluate(self.engine, found, asked, asked.progress or WarningProgress())
+            return evaluate(self.engine, found, asked, asked.progress or self.progress)
 
     @asks(CompareRequest)
     def compare(self, asked: CompareRequest) -> Comparison:
@@ -384,7 +384,7 @@ class Database:
         """
         from ppdm_sql.comparison import compare
 
-        return compare(self.engine, asked, asked.progress or self.progress or WarningProgress())
+        return compare(self.engine, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -448,7 +448,7 @@ class Database:
         """
         from ppdm_sql.methods.perturbation.agrawal import generate_agrawal
 
-        return generate_agrawal(self.engine, asked, asked.progress or WarningProgress())
+        return generate_agrawal(self.engine, asked, asked.progress or self.progress)
 
     @takes_sources("table", "test", elsewhere=True)
     @alone
@@ -486,7 +486,7 @@ class Database:
         """
         from ppdm_sql.methods.trees.train import train
 
-        return train(self.engine, asked.table, asked, asked.progress or WarningProgress())
+        return train(self.engine, asked.table, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone

@@ -200,7 +200,7 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
             "Name a database file to keep it in.",
         )
     with _opened(database, given, common) as db:
-        found = db.compare(**given, progress=common.progress())
+        found = db.compare(**given)
     if common.sql:
         return
     print_tables(found.tables(), common.form)
@@ -248,7 +248,7 @@ def publish(
     """Run a method that publishes a release, print its measures, export it, and say what to type next."""
     exported.check(database, given["table"], shown=common.sql)
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
-        release: Release = getattr(db, method)(**given, progress=common.progress())
+        release: Release = getattr(db, method)(**given)
         if not common.sql:
             print_release(
                 release,

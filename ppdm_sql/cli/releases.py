@@ -43,9 +43,9 @@ def releases(database: DatabasePath, form: OutputFormat = Format.table, debug: D
     ppdm releases bank.duckdb --format jsonl
     """
     with ppdm_sql.open(database, read_only=True) as db:
-        from ppdm_sql.sql_calls.describing import LISTED_RELEASES, listed_releases
+        from ppdm_sql.sql_calls.describing import listed_releases
 
-        print_tables([("", LISTED_RELEASES, listed_releases(db))], form)
+        print_tables([listed_releases(db)], form)
 
 
 def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
@@ -54,9 +54,9 @@ def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Deb
     ppdm models people.duckdb --format jsonl
     """
     with ppdm_sql.open(database, read_only=True) as db:
-        from ppdm_sql.sql_calls.describing import LISTED_MODELS, listed_models
+        from ppdm_sql.sql_calls.describing import listed_models
 
-        print_tables([("", LISTED_MODELS, listed_models(db))], form)
+        print_tables([listed_models(db)], form)
 
 
 @takes(NameRequest)
@@ -261,7 +261,7 @@ def evaluate(database: DatabasePath, given: Given, common: Common) -> None:
     ppdm evaluate adult.duckdb adult_safe --test adult_test --seeds 3 --format markdown
     """
     with common.using(database) as db:
-        evaluation = db.evaluate(**given, progress=common.progress())
+        evaluation = db.evaluate(**given)
     print_tables(evaluation.tables(), common.form)
 
 
@@ -274,11 +274,9 @@ def export(database: DatabasePath, given: Given, common: Common) -> None:
     ppdm export bank.duckdb customers_safe customers_safe.csv --formula-safe --force
     """
     with common.using(database) as db:
-        from ppdm_sql.release.applied import exportable
+        from ppdm_sql.sql_calls import describing
 
-        release = exportable(db.engine, given.pop("release"))
-        release.export(**given)
-        told = promised(release.row())
+        told = promised(describing.export(db, given).row())
     notice(f"Wrote {given['path']}.{told}", quiet=common.quiet)
 
 
@@ -293,9 +291,9 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
     ppdm report bank.duckdb customers_safe public.html --public --exported customers_safe.parquet
     """
     with common.using(database) as db:
-        from ppdm_sql.sql_calls.describing import report
+        from ppdm_sql.sql_calls import describing
 
-        report(db, given, common.progress())
+        describing.report(db, given)
     edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
     notice(f"Wrote {given['path']}. {edition}", quiet=common.quiet)
 

@@ -127,7 +127,7 @@ def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> 
         --range salary=20000,150000 --into salaries
     """
     with common.opened(database, source=given["table"]) as db:
-        found = db.reconstruct(**given, progress=common.progress())
+        found = db.reconstruct(**given)
     if not common.sql:
         print_tables(found.tables(), common.form)
         stops = ", ".join(dict.fromkeys(each.stopped for each in found.distributions))
@@ -146,7 +146,7 @@ def train(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     ppdm train people.duckdb people --class class --mode original --intervals 50 --into best
     """
     with common.opened(database, source=given["table"]) as db:
-        model = db.train(**given, progress=common.progress())
+        model = db.train(**given)
         if not common.sql:
             print_model(model, None, common.form)
             _announce(model, database, quiet=common.quiet)
@@ -233,7 +233,7 @@ def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     if it does not exist.
     """
     with common.opened(database, create=True) as db:
-        made = db.generate_agrawal(**given, progress=common.progress())
+        made = db.generate_agrawal(**given)
     if not common.sql:
         print_tables([("", ("class", "records"), list(made.classes.items()))], common.form)
         rows = given["rows"]

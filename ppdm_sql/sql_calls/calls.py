@@ -13,7 +13,6 @@ from ppdm_sql.database import Database
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.privacy import parse_names
-from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.sql_calls.describing import (
     MODELS,
@@ -24,6 +23,7 @@ from ppdm_sql.sql_calls.describing import (
     audited,
     compared,
     dropped,
+    export,
     listed_models,
     listed_releases,
     published,
@@ -189,10 +189,12 @@ def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
 
 Given = dict[str, Any]
 
+APPLIED = "made, rows BIGINT, unseen BIGINT, verdict"
 AUDITED = "about, measure, value DOUBLE, holds BOOLEAN, note"
 PUBLISHED = "release, method, rows BIGINT, verdict, measures VARCHAR[]"
 TRAINED = "model, mode, rows BIGINT, leaves BIGINT, accuracy DOUBLE"
 DISTRIBUTIONS = "attribute, class, lower DOUBLE, upper DOUBLE, value, probability DOUBLE, records DOUBLE"
+VERIFIED = "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE"
 STEPS = "step BIGINT, attribute, parent, children VARCHAR[], score DOUBLE, gain DOUBLE, loss DOUBLE"
 ERRORS = "error, of, per_cent DOUBLE, deviation DOUBLE, lowest DOUBLE, highest DOUBLE"
 COMPARED = (
@@ -211,23 +213,19 @@ class Call:
         run: Runs the method with the options, by the names that the method has for them.
         gives: The columns of what is returned: each its name, then its type where that is not VARCHAR.
         writes: Whether it changes the database.
-        takes_progress: Whether the method reports how far it is.
     """
 
     name: str
-    run: Callable[[Database, Given], list[Row]]
+    run: Callable[[Database, Given], Iterable[Row]]
     gives: str
     writes: bool = True
-    takes_progress: bool = False
 
     @property
     def macro(self) -> str:
-        """Its name in SQL."""
         return f"ppdm_{self.name}"
 
     @property
     def columns(self) -> Columns:
-        """Name and type of each column of what is returned."""
         return typed(self.gives)
 
     @property
@@ -235,7 +233,7 @@ class Call:
         """What it takes, in the order in which it may be given without names."""
         return OPTIONS[self.name]
 
-    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def options(self, given: Mapping[str, Any]) -> Given:
         """Read the arguments; those that are NULL are left out, so that the method's defaults hold."""
         for option in self.arguments:
             if option.required and given[option.argument] is None:
@@ -250,35 +248,38 @@ class Call:
         }
 
 
-# -- runs -------------------------------------------------------------------------------------
+def run(call: Call, db: Database, given: str) -> list[Row]:
+    """Run a call with its arguments as a JSON object."""
+    return list(call.run(db, call.options(json.loads(given))))
+
+
+# -- the calls --------------------------------------------------------------------------------
 
 
 def _publish(method: Callable[..., Release]) -> Callable[[Database, Given], list[Row]]:
     return lambda db, given: [summarized(method(db, **given))]
 
 
-def _reconstruct(db: Database, given: Given) -> list[Row]:
-    return [
-        (found.attribute, found.class_value, *row)
-        for found in db.reconstruct(**given).distributions
-        for row in found.rows()
-    ]
+def _reconstruct(db: Database, given: Given) -> Iterable[Row]:
+    for found in db.reconstruct(**given).distributions:
+        yield from ((found.attribute, found.class_value, *row) for row in found.rows())
 
 
-def _evaluate(db: Database, given: Given) -> list[Row]:
-    return [tuple(row) for table in db.evaluate(**given).tables() for row in table.rows]
+def _steps(db: Database, given: Given) -> Iterable[Row]:
+    return map(astuple, db.release(given["release"]).steps())
+
+
+def _verify(db: Database, given: Given) -> list[Row]:
+    return verified(db.release(given["release"]).verify())
+
+
+def _evaluate(db: Database, given: Given) -> Iterable[Row]:
+    return (tuple(row) for table in db.evaluate(**given).tables() for row in table.rows)
 
 
 def _export(db: Database, given: Given) -> list[Row]:
-    from ppdm_sql.release.applied import exportable
-
-    release = exportable(db.engine, given.pop("release"))
-    release.export(**given)
+    release = export(db, given)
     return [(release.name, given["path"], release.row().rows)]
-
-
-def _report(db: Database, given: Given) -> list[Row]:
-    return [(report(db, given), given["path"], bool(given.get("public")))]
 
 
 def _generate_agrawal(db: Database, given: Given) -> list[Row]:
@@ -286,64 +287,38 @@ def _generate_agrawal(db: Database, given: Given) -> list[Row]:
     return [(label, records, made.seed) for label, records in made.classes.items()]
 
 
-def _steps(db: Database, given: Given) -> list[Row]:
-    return [astuple(step) for step in db.release(given["release"]).steps()]
-
-
 def _install(db: Database, given: Given) -> list[Row]:
     made = db.install(**given)
     return [(macro, made.version) for macro in made.macros]
 
 
-def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
-    """Run a call with its arguments as a JSON object."""
-    options = call.options(json.loads(given))
-    return call.run(db, options | ({"progress": progress} if call.takes_progress else {}))
-
-
-# -- the calls --------------------------------------------------------------------------------
-
 CALLS = (
     Call("audit", lambda db, given: audited(db.audit(**given)), AUDITED, writes=False),
-    Call("suppress", _publish(Database.suppress), PUBLISHED, takes_progress=True),
-    Call("generalize", _publish(Database.generalize), PUBLISHED, takes_progress=True),
-    Call("swap", _publish(Database.swap), PUBLISHED, takes_progress=True),
-    Call("randomize", _publish(Database.randomize), PUBLISHED, takes_progress=True),
-    Call("reconstruct", _reconstruct, DISTRIBUTIONS, takes_progress=True),
-    Call("train", lambda db, given: [trained(db.train(**given))], TRAINED, takes_progress=True),
-    Call(
-        "predict",
-        lambda db, given: list(db.predict(**given).classes.items()),
-        "predicted, records BIGINT",
-    ),
-    Call("releases", lambda db, _: listed_releases(db), RELEASES, writes=False),
-    Call("models", lambda db, _: listed_models(db), MODELS, writes=False),
+    Call("suppress", _publish(Database.suppress), PUBLISHED),
+    Call("generalize", _publish(Database.generalize), PUBLISHED),
+    Call("swap", _publish(Database.swap), PUBLISHED),
+    Call("randomize", _publish(Database.randomize), PUBLISHED),
+    Call("reconstruct", _reconstruct, DISTRIBUTIONS),
+    Call("train", lambda db, given: [trained(db.train(**given))], TRAINED),
+    Call("predict", lambda db, given: db.predict(**given).classes.items(), "predicted, records BIGINT"),
+    Call("releases", lambda db, _: listed_releases(db).rows, RELEASES, writes=False),
+    Call("models", lambda db, _: listed_models(db).rows, MODELS, writes=False),
     Call("show", lambda db, given: shown(published(db, **given)), "what, value", writes=False),
     Call("steps", _steps, STEPS, writes=False),
-    Call(
-        "verify",
-        lambda db, given: verified(db.release(given["release"]).verify()),
-        "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE",
-        writes=False,
-    ),
-    Call(
-        "apply",
-        lambda db, given: [applied(db.apply(**given))],
-        "made, rows BIGINT, unseen BIGINT, verdict",
-    ),
-    Call("evaluate", _evaluate, ERRORS, writes=False, takes_progress=True),
-    Call(
-        "compare",
-        lambda db, given: compared(db.compare(**given)),
-        COMPARED,
-        writes=False,
-        takes_progress=True,
-    ),
+    Call("verify", _verify, VERIFIED, writes=False),
+    Call("apply", lambda db, given: [applied(db.apply(**given))], APPLIED),
+    Call("evaluate", _evaluate, ERRORS, writes=False),
+    Call("compare", lambda db, given: compared(db.compare(**given)), COMPARED, writes=False),
     Call("export", _export, "release, file, rows BIGINT", writes=False),
-    Call("report", _report, "release, file, public BOOLEAN", writes=False),
+    Call(
+        "report",
+        lambda db, given: [(report(db, given), given["path"], bool(given.get("public")))],
+        "release, file, public BOOLEAN",
+        writes=False,
+    ),
     Call("drop", lambda db, given: [dropped(published(db, **given))], "dropped, kind"),
-    Call("generate_agrawal", _generate_agrawal, "class, records BIGINT, seed BIGINT", takes_progress=True),
+    Call("generate_agrawal", _generate_agrawal, "class, records BIGINT, seed BIGINT"),
     Call("install", _install, "macro, version"),
-    Call("uninstall", lambda db, _: [(macro, None) for macro in db.uninstall()], "macro, version"),
+    Call("uninstall", lambda db, _: ((macro, None) for macro in db.uninstall()), "macro, version"),
 )
 """All calls, in the order in which users meet them."""

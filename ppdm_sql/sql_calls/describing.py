@@ -13,13 +13,14 @@ from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption, UnknownRelease, unknown
 from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
 from ppdm_sql.privacy import Measure
-from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
+from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
-    from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
+    from ppdm_sql.audit import Audit, Exposure, Profile
     from ppdm_sql.audit.model import Counted
     from ppdm_sql.comparison.model import Comparison
+    from ppdm_sql.release.applied import AppliedTable
     from ppdm_sql.release.applying import Applied
     from ppdm_sql.release.verification import Verification
 
@@ -32,7 +33,7 @@ def typed(text: str) -> Columns:
     return [(name, kind or "VARCHAR") for name, _, kind in (item.partition(" ") for item in text.split(", "))]
 
 
-Row = tuple[Any, ...]
+Row = Sequence[Any]
 """What a call returns."""
 _SUMMARY = (
     "detail kept",
@@ -47,7 +48,6 @@ _SUMMARY = (
 """Measures of a release that matter beside those of its requirements, by what they begin with."""
 RELEASES = "release, method, source, requirements VARCHAR[], rows BIGINT, stopped, created_at TIMESTAMP"
 MODELS = "model, mode, source, class, rows BIGINT, test, accuracy DOUBLE, created_at TIMESTAMP"
-LISTED_RELEASES, LISTED_MODELS = ([name for name, _ in typed(text)] for text in (RELEASES, MODELS))
 
 
 def published(db: Database, name: str) -> Release | Model:
@@ -63,12 +63,12 @@ def published(db: Database, name: str) -> Release | Model:
         raise unknown(UnknownRelease, words, name, known, here="Here are") from None
 
 
-def report(db: Database, given: Mapping[str, Any], progress: Progress | None = None) -> str:
+def report(db: Database, given: Mapping[str, Any]) -> str:
     """Write the page of a release or model, and give its name."""
     options = dict(given)
     found = published(db, options.pop("release"))
     if isinstance(found, Release):
-        found.report(**options, progress=progress)
+        found.report(**options, progress=db.progress)
         return found.name
     for name in ("public", "evaluate", "exported"):
         if options.pop(name, None):
@@ -80,17 +80,27 @@ def report(db: Database, given: Mapping[str, Any], progress: Progress | None = N
     return found.name
 
 
-def listed_releases(db: Database) -> list[tuple[object, ...]]:
-    """Give the releases, a row each, under :data:`LISTED_RELEASES`."""
-    return [tuple(getattr(row, name) for name in LISTED_RELEASES) for row in db.releases()]
+def export(db: Database, given: Mapping[str, Any]) -> Release | AppliedTable:
+    """Write the file of a release, or of a table that the cut of one was applied to."""
+    from ppdm_sql.release.applied import exportable  # few runs write a file
+
+    options = dict(given)
+    release = exportable(db.engine, options.pop("release"))
+    release.export(**options)
+    return release
 
 
-def listed_models(db: Database) -> list[tuple[object, ...]]:
-    """Give the models, a row each, under :data:`LISTED_MODELS`."""
-    return [
+def listed_releases(db: Database) -> ResultTable:
+    names = [name for name, _ in typed(RELEASES)]
+    return ResultTable("", names, [tuple(getattr(row, name) for name in names) for row in db.releases()])
+
+
+def listed_models(db: Database) -> ResultTable:
+    rows = [
         (m.model, m.mode, m.source, m.class_column, m.rows, m.test, right(m), m.created_at)
         for m in db.models()
     ]
+    return ResultTable("", [name for name, _ in typed(MODELS)], rows)
 
 
 def right(row: ModelRow) -> float | None:
@@ -125,21 +135,18 @@ def trained(model: Model) -> Row:
     return row.model, row.mode, row.rows, len(model.tree().leaves), right(row)
 
 
-def shown(found: Release | Model) -> list[Row]:
+def shown(found: Release | Model) -> Iterator[Row]:
     """Describe a release or a model, then give its measures."""
     described, measures, *_ = found.tables()
-    if isinstance(found, Model):
-        return [(what, _text(value)) for what, value in described.rows]
-    rows: list[Row] = []
+    is_release = isinstance(found, Release)
     for what, value in described.rows:
         kind, _, name = what.partition(" ")
-        # noise is the argument that describes it to others
-        rows.append((what, _noise(name, value) if kind == "noise" else _text(value)))
-    return rows + [(f"measure {name}", f"{_text(was)} -> {_text(now)}") for name, was, now in measures.rows]
-
-
-def _noise(name: str, noise: str) -> str:
-    return f"noise := {{{render(literal(name))}: {render(literal(noise))}}}"
+        if is_release and kind == "noise":  # as the argument that describes it to others
+            yield what, f"noise := {{{render(literal(name))}: {render(literal(value))}}}"
+        else:
+            yield what, _text(value)
+    for name, was, now in measures.rows if is_release else ():
+        yield f"measure {name}", f"{_text(was)} -> {_text(now)}"
 
 
 def _text(value: object) -> str:
@@ -164,61 +171,58 @@ def dropped(found: Release | Model) -> Row:
 # -- what was measured ------------------------------------------------------------------------
 
 
-def audited(audit: Audit) -> list[Row]:
+def audited(audit: Audit) -> Iterator[Row]:
     """Give what an audit found, a row for each measure."""
-    rows = [_finding(found) for found in audit.findings]
+    counted, by = audit.counted, audit.exposure.by if audit.exposure else None
+    for found in audit.findings:
+        about, note = str(found.requirement), f"{found.classes} classes"
+        if isinstance(found.requirement, Measure):
+            yield about, "reached", found.reached, None, note
+            continue
+        note = f"{found.violating_records} {found.counted} in {found.violating_classes} of {note} violate it"
+        yield about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {note}"
     for group in audit.worst:
-        asked, values = str(group.requirement), ", ".join(map(_text, group.values))
-        note = f"{group.records} {audit.counted}"
-        rows.append((values, f"reached of {asked}", group.reached, not group.violates, note))
-    rows += list(_exposed(audit.exposure, audit.counted)) if audit.exposure else []
-    rows += list(_profiled(audit.profile)) if audit.profile else []
+        about, measure = ", ".join(map(_text, group.values)), f"reached of {group.requirement}"
+        yield about, measure, group.reached, not group.violates, f"{group.records} {counted}"
+    if audit.exposure:
+        yield from _exposed(audit.exposure, counted)
+    if audit.profile:
+        yield from _profiled(audit.profile)
     for sizes in audit.class_sizes:
         (k, *_), classes = sizes.sizes[0], sum(number for _, number, _ in sizes.sizes)
-        if audit.exposure is None or audit.exposure.by != sizes.quasi_identifier:
+        if sizes.quasi_identifier != by:
             on = ", ".join(sizes.quasi_identifier)
-            rows.append((on, "smallest class (k)", k, None, f"the smallest of {classes} classes"))
-    rows += [row for risk in audit.risks for row in _risk(risk, audit.counted)]
-    for found in audit.inferences:
-        about = f"{', '.join(found.channel)} -> {', '.join(found.sensitive)}"
-        rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in found.above]
-    for item in audit.identifiable:
-        about, of = f"{item.confidential} by {', '.join(item.by)}", f"of {item.records}"
-        rows.append((about, f"uniquely identifiable {audit.counted}", item.unique, None, of))
-        rows.append((about, f"collectively identifiable {audit.counted}", item.grouped, None, of))
-    return rows
-
-
-def _risk(risk: Risk, counted: str) -> Iterator[Row]:
-    on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
-    yield on, f"{risk.attacker} risk, average", risk.average, None, of
-    if risk.highest is not None:
-        note = f"{risk.records_at_highest} {counted}, {of}"
-        yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
-
-
-def _finding(found: Finding) -> Row:
-    about, of = str(found.requirement), f"{found.classes} classes"
-    if isinstance(found.requirement, Measure):
-        return about, "reached", found.reached, None, of
-    broken = f"{found.violating_records} {found.counted} in {found.violating_classes} of {of} violate it"
-    return about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {broken}"
+            yield on, "smallest class (k)", k, None, f"the smallest of {classes} classes"
+    for risk in audit.risks:
+        on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
+        yield on, f"{risk.attacker} risk, average", risk.average, None, of
+        if risk.highest is not None:
+            note = f"{risk.records_at_highest} {counted}, {of}"
+            yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
+    for item in audit.inferences:
+        about = f"{', '.join(item.channel)} -> {', '.join(item.sensitive)}"
+        yield from (
+            (about, f"inferences above {above:g}", number, None, None) for above, number in item.above
+        )
+    for one in audit.identifiable:
+        about, of = f"{one.confidential} by {', '.join(one.by)}", f"of {one.records}"
+        yield about, f"uniquely identifiable {counted}", one.unique, None, of
+        yield about, f"collectively identifiable {counted}", one.grouped, None, of
 
 
 def _exposed(found: Exposure, counted: Counted) -> Iterator[Row]:
     from ppdm_sql.audit.exposure import sensitive_measures  # what only lists does without
 
     by = ", ".join(found.by)
-    yield from ((by, name, value, None, note) for name, value, note in found.measures(counted))
+    measured = [(by, measure) for measure in found.measures(counted)]
     for item in found.sensitive:
-        about = f"{item.sensitive} by {by}"
-        yield from ((about, name, value, None, note) for name, value, note in sensitive_measures(item))
+        measured += [(f"{item.sensitive} by {by}", measure) for measure in sensitive_measures(item)]
         for value in item.by_value:
-            note = (
-                f"{100 * value.share:.4g} % of all {counted}; certain for {value.certain} of {value.records}"
-            )
-            named = f"{item.sensitive} = {_text(value.value)} by {by}"
-            yield named, "highest confidence", value.confidence, None, note
+            about = f"{item.sensitive} = {_text(value.value)} by {by}"
+            share = f"{100 * value.share:.4g} % of all {counted}"
+            note = f"{share}; certain for {value.certain} of {value.records}"
+            measured.append((about, ("highest confidence", value.confidence, note)))
+    yield from ((about, name, value, None, note) for about, (name, value, note) in measured)
 
 
 def _profiled(found: Profile) -> Iterator[Row]:

@@ -20,52 +20,17 @@ from ppdm_sql.macros import macros
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sql_calls import running
 from ppdm_sql.sql_calls.calls import CALLS, Call, in_sql, run
-from ppdm_sql.sql_calls.describing import Columns
-from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS, RowFunction, generalizing
+from ppdm_sql.sql_calls.describing import Columns, Row
+from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS, generalizing
 from ppdm_sql.sql_calls.running import NO_CHECK, UNNUMBERED, CallOrder, TransactionWatch
 
-# -- Arrow arrays for functions that the engine calls -------------------------------------------
-
-
-def struct_text(columns: Columns) -> str:
-    """Write the type of a struct."""
-    return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
-
-
-def arrow_type(kind: str | Columns, *, listed: bool = False) -> Any:
-    """Give the Arrow type of a DuckDB type, of a struct by its fields, or of a list of such."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    if listed:
-        return pa.list_(arrow_type(kind))
-    if not isinstance(kind, str):
-        return pa.struct([(name, arrow_type(field)) for name, field in kind])
-    if kind.endswith("[]"):
-        return pa.list_(arrow_type(kind[:-2]))
-    plain = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
-    return pa.timestamp("us") if kind == "TIMESTAMP" else plain[kind]
-
-
-def arrays(run: Callable[..., Sequence[Any]], kind: Any) -> Callable[..., Any]:
-    """Make a function whose answers come in an Arrow array of a type."""
-    import pyarrow as pa
-
-    return lambda *given: pa.array(run(*given), kind)
-
-
-def counted(run: Callable[..., Any], parameters: int) -> Callable[..., Any]:
-    """Let a function of any number of arguments say that it takes so many, which the engine compares."""
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    signature = inspect.Signature([inspect.Parameter(f"a{place}", kind) for place in range(parameters)])
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    return run
+# -- functions that the engine calls, from Arrow arrays to lists of values ------------------------
 
 
 def answers(
-    run: Callable[..., Sequence[Any]], kind: Any, problem: Callable[[Exception], str]
-) -> Callable[..., Any]:
+    run: Callable[..., Sequence[Any]], problem: Callable[[Exception], str]
+) -> Callable[..., list[dict[str, Any]]]:
     """Make a function whose answers come in a struct beside the problem that there was, if any."""
-    import pyarrow as pa
 
     def answered(*given: Any) -> list[dict[str, Any]]:
         try:
@@ -73,12 +38,17 @@ def answers(
         except Exception as error:
             return [{"problem": problem(error), "answer": None}] * len(given[0])
 
-    return arrays(answered, pa.struct([("problem", pa.string()), ("answer", kind)]))
+    return answered
 
 
 def row_by_row(run: Callable[..., Any]) -> Callable[..., list[Any]]:
     """Make a function of Arrow arrays out of one of values."""
     return lambda *arrays: [run(*row) for row in zip(*(array.to_pylist() for array in arrays), strict=True)]
+
+
+def struct(columns: Columns) -> str:
+    """Write the type of a struct."""
+    return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
 
 
 # -- the temporary macros: all names are the package's own, quoted since some are words of SQL --
@@ -94,17 +64,16 @@ def call_macro(call: Call, function: str, check: str) -> str:
     given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
     answer = _answer(f"{function}(json_object({given})::VARCHAR, {PLACE}, {STATEMENT})")
     statement = f"{check}(current_database(), {STATEMENT}, epoch_us(now()))"
-    return (
-        f"CREATE OR REPLACE TEMP MACRO {call.macro}({parameters}) AS TABLE "
-        f"SELECT unnest(made.made) FROM (SELECT unnest({answer}) AS made "
-        f"FROM (SELECT count(*) AS n FROM query({statement})) AS checked) AS made"
+    return _temporary(
+        call.macro,
+        parameters,
+        f"TABLE SELECT unnest(made.made) FROM (SELECT unnest({answer}) AS made "
+        f"FROM (SELECT count(*) AS n FROM query({statement})) AS checked) AS made",
     )
 
 
-def row_macro(item: RowFunction, function: str) -> str:
-    """Write the macro of a function of a row."""
-    body = item.body.replace("{answer}", _answer(f"{function}({item.arguments})"))
-    return f"CREATE OR REPLACE TEMP MACRO {item.name}({item.parameters}) AS {body}"
+def _temporary(name: str, parameters: str, body: str) -> str:
+    return f"CREATE OR REPLACE TEMP MACRO {name}({parameters}) AS {body}"
 
 
 def _answer(called: str) -> str:
@@ -232,26 +201,23 @@ class Registration:
     # -- what is put on the connection --------------------------------------------------------
 
     def _add_calls(self, connection: duckdb.DuckDBPyConnection) -> None:
-        run = arrays(row_by_row(self._check), arrow_type("VARCHAR"))
-        check = self._function(connection, "check", run, _CHECKED, "VARCHAR", early=True)
+        check = self._function(
+            connection, "check", row_by_row(self._check), _CHECKED, "VARCHAR", side_effects=False
+        )
         for call in CALLS:
-            rows = row_by_row(self._runner(call))
-            problem = partial(self._problem, call=call)
-            run = answers(rows, arrow_type(call.columns, listed=True), problem)
-            name = self._function(
-                connection, call.macro, run, _GIVEN, _answered(f"{struct_text(call.columns)}[]")
-            )
+            run = answers(row_by_row(self._runner(call)), partial(self._problem, call=call))
+            gives = f"STRUCT(problem VARCHAR, answer {struct(call.columns)}[])"
+            name = self._function(connection, call.macro, run, _GIVEN, gives)
             self._macro(connection, "MACRO TABLE", call.macro, call_macro(call, name, check))
 
     def _add_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
         for item in (*FUNCTIONS, generalizing(self._engine)):
-            kind = item.gives if isinstance(item.gives, str) else struct_text(item.gives)
-            run = answers(item.run, arrow_type(item.gives), self._problem)
-            name = self._function(connection, item.name, run, item.takes, _answered(kind))
-            self._macro(connection, "MACRO", item.name, row_macro(item, name))
+            gives = f"STRUCT(problem VARCHAR, answer {item.gives})"
+            name = self._function(connection, item.name, answers(item.run, self._problem), item.takes, gives)
+            body = item.body.replace("{answer}", _answer(f"{name}({item.arguments})"))
+            self._macro(connection, "MACRO", item.name, _temporary(item.name, item.parameters, body))
         for name, parameters, body in NOISE_MACROS:
-            text = f"CREATE OR REPLACE TEMP MACRO {name}({parameters}) AS {body}"
-            self._macro(connection, "MACRO", name, text)
+            self._macro(connection, "MACRO", name, _temporary(name, parameters, body))
 
     def _add_macros(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Add the macros that ``ppdm install`` puts into a file, unless they are there."""
@@ -265,16 +231,25 @@ class Registration:
         self,
         connection: Any,
         name: str,
-        run: Callable[..., Any],
+        run: Callable[..., Sequence[Any]],
         takes: Sequence[str],
         gives: str,
         *,
-        early: bool = False,
+        side_effects: bool = True,
     ) -> str:
-        """Register a function under a private name; only an early one may be run while planning."""
+        """Register a function under a private name; one without side effects may be run while planning."""
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
         private = f"{self._prefix}_{name}"
-        options = {"type": "arrow", "null_handling": "special", "side_effects": not early}
-        connection.create_function(private, counted(run, len(takes)), list(takes), gives, **options)
+        kind = connection.sql(f"SELECT NULL::{gives} AS given").to_arrow_table().schema.types[0]
+
+        def arrays(*given: Any) -> Any:
+            return pa.array(run(*given), kind)
+
+        taken = [inspect.Parameter(f"a{n}", inspect.Parameter.POSITIONAL_ONLY) for n in range(len(takes))]
+        arrays.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]  # the engine counts them
+        options = {"type": "arrow", "null_handling": "special", "side_effects": side_effects}
+        connection.create_function(private, arrays, list(takes), gives, **options)
         self._functions.append(private)
         return private
 
@@ -317,25 +292,23 @@ class Registration:
         ) -> list[dict[str, Any]]:
             with _turns.run(self._prefix):
                 self._watch.refuse_open(transaction, statement)
-                found = self._run(call, given, catalog, schema)
+                with contextlib.closing(self._engine(catalog, schema)) as engine:
+                    if call.writes:
+                        _refuse_read_only(engine, call, catalog)
+                    found = self._run(call, Database(engine), given)
             return [dict(zip(names, row, strict=True)) for row in found]
 
         return rows
 
-    def _run(self, call: Call, given: str, catalog: str, schema: str) -> list[tuple[Any, ...]]:
-        engine = self._engine(catalog, schema)
+    def _run(self, call: Call, db: Database, given: str) -> list[Row]:
+        db.progress = self._progress
         try:
-            if call.writes:
-                _refuse_read_only(engine, call, catalog)
-            work = lambda: run(call, Database(engine), given, self._progress)  # noqa: E731
-            return running.interruptible(work, engine)
+            return running.interruptible(partial(run, call, db, given), db.engine)
         except UnknownTable as error:
             remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
             raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None
         except KeyboardInterrupt:
             raise Interrupted(f"{call.macro} was interrupted.", "Run it again.") from None
-        finally:
-            engine.close()
 
 
 def _foreseen(error: Exception) -> PpdmError:
@@ -348,10 +321,6 @@ def _foreseen(error: Exception) -> PpdmError:
         f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
         "Call the method of the same name in Python to see where.",
     )
-
-
-def _answered(kind: str) -> str:
-    return f"STRUCT(problem VARCHAR, answer {kind})"
 
 
 class Interrupted(PpdmError):

@@ -24,18 +24,12 @@ from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.catalogue import CatalogueRow, find
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.mapping import Mapped, mapped
-from ppdm_sql.sql_calls.describing import Columns
 
 PARTS = (
-    ("kind", "VARCHAR"),
-    ("columns", "VARCHAR[]"),
-    ("sensitive", "VARCHAR"),
-    ("protected", "VARCHAR[]"),
-    ("threshold", "DOUBLE"),
-    ("text", "VARCHAR"),
-    ("level", "VARCHAR"),
+    "STRUCT(kind VARCHAR, columns VARCHAR[], sensitive VARCHAR, protected VARCHAR[], threshold DOUBLE, "
+    "text VARCHAR, level VARCHAR)"
 )
-"""What a requirement consists of, as a struct."""
+"""What a requirement consists of."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class RowFunction:
     body: str  # of the macro; ``{answer}`` stands for what the private function gives
     arguments: str  # of the private function, as SQL over the parameters
     takes: tuple[str, ...]  # their types
-    gives: str | Columns  # the type of what it gives, or the fields of a struct
+    gives: str  # the type of what it gives
     run: Callable[..., list[Any]]  # the private function, from Arrow arrays to a list of values
 
 
@@ -83,12 +77,16 @@ def requirement_parts(texts: Any) -> list[dict[str, Any]]:
 
 
 def _parts(requirement: Requirement) -> dict[str, Any]:
-    sensitive = next(iter(requirement.sensitive_columns), None)
-    protected = None if requirement.protected is None else list(requirement.protected)
-    grouping, limit = list(requirement.attributes), float(requirement.limit)
-    level = None if (found := level_of(requirement)) is None else str(found)
-    read = (requirement.form, grouping, sensitive, protected, limit, str(requirement), level)
-    return dict(zip((name for name, _ in PARTS), read, strict=True))
+    level = level_of(requirement)
+    return {
+        "kind": requirement.form,
+        "columns": list(requirement.attributes),
+        "sensitive": next(iter(requirement.sensitive_columns), None),
+        "protected": None if requirement.protected is None else list(requirement.protected),
+        "threshold": float(requirement.limit),
+        "text": str(requirement),
+        "level": None if level is None else str(level),
+    }
 
 
 # -- macros -----------------------------------------------------------------------------------

@@ -461,7 +461,7 @@ def test_unregister_gives_ctrl_c_back(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_failed_registration_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registering, "row_macro", lambda item, name: "no SQL")
+    monkeypatch.setattr(registering, "NOISE_MACROS", [("ppdm_noise", "value", "no SQL")])
     with duckdb.connect() as con:
         with pytest.raises(duckdb.Error):
             ppdm_sql.register(con)
