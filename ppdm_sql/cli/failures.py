@@ -35,6 +35,11 @@ _WITH_OPTIONS = {
 """What to type on the command line, where Python is advised otherwise."""
 
 
+def is_memory(database: str | Path) -> bool:
+    """Tell whether nothing is kept."""
+    return str(database) == IN_MEMORY
+
+
 def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("database", "table")) -> Run:
     """Let a command end in two sentences where it fails, with no traceback and no cell of the data.
 

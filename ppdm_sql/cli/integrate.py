@@ -11,7 +11,7 @@ import ppdm_sql
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables
 from ppdm_sql.cli.parameters import PARTIAL, Common, DatabasePath, Given, takes
-from ppdm_sql.cli.publishing import print_release
+from ppdm_sql.cli.publishing import Exported, print_release
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
 from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
@@ -68,10 +68,10 @@ class RunSettings(Options):
         """Open the file, run the protocol from one side, and print what the release is."""
         credentials = Credentials.read(self.cert, self.private_key, self.authority)
         with common.using(database, write=True) as db:
-            party = Party(db, **given, progress=common.progress())
+            party = Party(db, **given, progress=db.progress)
             more |= {"timeout": self.timeout}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
-            print_release(release, database, common.form, quiet=common.quiet, accepted=self.accept_partial)
+            print_release(release, database, common, Exported(), accepted=self.accept_partial)
 
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)

@@ -13,15 +13,16 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 from unicodedata import category, east_asian_width
 
 import typer
 
-from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.progress import SilentProgress
 from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.status import Status
     from rich.table import Table
 
@@ -148,29 +149,31 @@ def _width(text: str) -> int:
 
 
 def _draw_tables(tables: Sequence[ResultTable]) -> None:
-    from rich.console import Console  # imported where it draws: it is not needed without a terminal
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, highlight=False)
+    console = _console()
     for number, (title, columns, rows, *_) in enumerate(tables):
         if number:
             console.print()
         if title:
-            console.print(Text(shown(title), style="bold"))
+            console.print(shown(title), style="bold")
         console.print(_rich_table(columns, rows))
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console  # it is slow to load, and not needed without a terminal
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for number, column in enumerate(columns):
         right = _all_numbers(row[number] for row in rows)
-        table.add_column(Text(shown(column)), justify="right" if right else "left", overflow="fold")
+        table.add_column(shown(column), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_in_lines(value)) for value in row))
+        table.add_row(*map(_in_lines, row))
     return table
 
 
@@ -262,29 +265,44 @@ _WRITERS: dict[Format, Callable[[Sequence[ResultTable]], None]] = {
 }
 
 
-# -- drawings ---------------------------------------------------------------------------------
+# -- trees ------------------------------------------------------------------------------------
+
+Branch = tuple[int, str, str]
+"""A node of a tree: its depth, its label and its style."""
 
 
-class Drawn(NamedTuple):
-    """One line of a drawing."""
-
-    guide: str
-    label: str
-    style: str = ""
-
-
-def print_drawing(title: str, lines: Iterable[Drawn]) -> None:
-    """Print a drawing on stdout, under a title and with an empty line before and after."""
-    whole = [Drawn("", ""), Drawn("", title, "bold"), *lines, Drawn("", "")]
+def print_tree(title: str, nodes: Iterable[Branch]) -> None:
+    """Print trees on stdout, under a title and with an empty line before and after."""
+    whole = [("", "", ""), ("", title, "bold"), *drawn(nodes), ("", "", "")]
     if not sys.stdout.isatty():
-        sys.stdout.writelines(f"{line.guide}{line.label}\n" for line in whole)
+        sys.stdout.writelines(f"{guide}{label}\n" for guide, label, _ in whole)
         return
-    from rich.console import Console  # imported where it draws: it is not needed without a terminal
-    from rich.text import Text
+    console = _console()
+    for guide, label, style in whole:
+        console.print(guide, end="", soft_wrap=True)
+        console.print(label, style=style, soft_wrap=True)
 
-    console = Console(file=sys.stdout, highlight=False)
-    for line in whole:
-        console.print(Text.assemble(line.guide, (line.label, line.style)), soft_wrap=True)
+
+def drawn(nodes: Iterable[Branch]) -> list[tuple[str, str, str]]:
+    r"""Give the guide, label and style of each node of trees, which come depth-first; roots have no guide.
+
+    Example:
+        >>> jobs = [(0, "ANY", ""), (1, "Clerk", ""), (2, "Cook", ""), (1, "Mover", "")]
+        >>> print(*(guide + label for guide, label, _ in drawn(jobs)), sep="\n")
+        ANY
+        ├── Clerk
+        │   └── Cook
+        └── Mover
+    """
+    lines: list[tuple[str, str, str]] = []
+    follows: list[bool] = []  # at each depth whether a sibling comes below
+    for depth, label, style in reversed(list(nodes)):
+        follows = [*follows[: depth + 1], *[False] * (depth + 1 - len(follows))]
+        above = "".join("│   " if sibling else "    " for sibling in follows[1:depth])
+        own = ("├── " if follows[depth] else "└── ") if depth else ""
+        lines.append((above + own, label, style))
+        follows[depth] = True
+    return lines[::-1]
 
 
 # -- progress ---------------------------------------------------------------------------------
@@ -292,86 +310,58 @@ def print_drawing(title: str, lines: Iterable[Drawn]) -> None:
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def progress(*, quiet: bool = False) -> Progress:
-    """Give the progress that suits stderr: live on a terminal, a line now and then elsewhere."""
-    if quiet:
-        return QuietProgress()
-    return TerminalProgress() if sys.stderr.isatty() else LineProgress()
+class TerminalProgress(SilentProgress):
+    """Says on stderr how far a run is, and what the user should know.
 
+    On a terminal, a line changes in place and goes away at the end; elsewhere there is one every few seconds,
+    for logs, and none of a short run. Quiet leaves only what is not as it was asked.
+    """
 
-class QuietProgress(SilentProgress):
-    """Tells nothing but what is not as it was asked."""
-
-    def warn(self, text: str) -> None:
-        """Print it."""
-        self._print(f"Warning: {text}")
-
-    def _print(self, text: str) -> None:
-        typer.echo(text, err=True)
-
-
-class SpokenProgress(QuietProgress):
-    """Tells notices, too."""
-
-    def notice(self, text: str) -> None:
-        """Print it."""
-        self._print(f"Note: {text}")
-
-
-class TerminalProgress(SpokenProgress):
-    """One line that changes in place and goes away at the end."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._live = sys.stderr.isatty() and not quiet
         self._what = ""
         self._status: Status | None = None
+        self._printed = time.monotonic()
 
     def start(self, what: str) -> None:
-        """Show the line, or name the next phase in it."""
-        from rich.console import Console  # imported where it draws: it is not needed without a terminal
-        from rich.text import Text
-
         self._what = what
-        if self._status is None:
-            self._status = Console(stderr=True).status(Text(what))
-            self._status.start()
-        self._status.update(Text(what))
+        if self._live:
+            if self._status is None:
+                self._status = _console(stderr=True).status("")
+                self._status.start()
+            self._show(what)
 
     def update(self, **measures: object) -> None:
-        """Change the line."""
-        from rich.text import Text
-
         if self._status is not None:
-            self._status.update(Text(line(self._what, measures)))
+            self._show(line(self._what, measures))
+        elif not (self._quiet or self._live) and time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            self._printed = time.monotonic()
+            typer.echo(line(self._what, measures), err=True)
 
-    def _print(self, text: str) -> None:
-        from rich.console import Console
-        from rich.text import Text
+    def notice(self, text: str) -> None:
+        if not self._quiet:
+            self._print(f"Note: {text}")
 
-        (self._status.console if self._status else Console(stderr=True)).print(Text(text))
+    def warn(self, text: str) -> None:
+        self._print(f"Warning: {text}")
 
     def stop(self) -> None:
-        """Take the line away."""
         if self._status is not None:
             self._status.stop()
             self._status = None
 
+    def _show(self, text: str) -> None:
+        from rich.markup import escape
 
-class LineProgress(SpokenProgress):
-    """A line of its own every few seconds, for logs; a short run prints none."""
+        assert self._status is not None
+        self._status.update(escape(text))
 
-    def __init__(self) -> None:
-        self._what = ""
-        self._printed = time.monotonic()
-
-    def start(self, what: str) -> None:
-        """Name the phase."""
-        self._what = what
-
-    def update(self, **measures: object) -> None:
-        """Print a line if the last one is long ago."""
-        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
-            self._printed = time.monotonic()
-            typer.echo(line(self._what, measures), err=True)
+    def _print(self, text: str) -> None:
+        if self._live:
+            (self._status.console if self._status else _console(stderr=True)).print(text)
+        else:
+            typer.echo(text, err=True)
 
 
 def line(what: str, measures: dict[str, object]) -> str:

@@ -15,15 +15,14 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.failures import Run
-from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, progress
+from ppdm_sql.cli.failures import IN_MEMORY, Run, is_memory
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, TerminalProgress, notice
 from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Form, Option, Options
 from ppdm_sql.options.option import options_of
 from ppdm_sql.privacy import parse_names
-from ppdm_sql.progress import Progress
 from ppdm_sql.sources import attachment, is_data_file
 
 DatabasePath = Annotated[
@@ -64,6 +63,7 @@ class Common:
     attach: Attach = None
     threads: Threads = None
     memory_limit: MemoryLimit = None
+    spark: str | None = None
 
     @contextmanager
     def opened(
@@ -72,50 +72,51 @@ class Common:
         """Open a file; with ``--sql`` only to print the statements that would change it.
 
         Where the source is no table of the file, a file that is not there is made, and removed again if the
-        command fails.
+        command fails before anything is in it.
         """
-        new = (create or self.is_elsewhere(source)) and _is_missing(database)
-        place = ":memory:" if new and self.sql else database
-        with (
-            self.using(place, write=True, create=new) as db,
-            _made(db, Path(database), on=new and not self.sql, quiet=self.quiet),
-        ):
-            yield db
+        new = (create or self.is_elsewhere(source)) and not (is_memory(database) or os.path.lexists(database))
+        made = new and not self.sql
+        with self.using(IN_MEMORY if new and self.sql else database, write=True, create=new) as db:
+            try:
+                yield db
+            except BaseException:
+                if made and _is_empty(db):
+                    made = False
+                    db.close()
+                    remove_database(Path(database))
+                raise
+            finally:
+                notice(f"Made {database}.", quiet=self.quiet or not made)
 
     @contextmanager
     def using(
         self, database: str | Path, *, write: bool = False, create: bool = False
     ) -> Iterator[ppdm_sql.Database]:
-        """Open a file that is there; it is only read, unless the command writes."""
-        with (
-            ppdm_sql.open(
-                database,
-                read_only=self.sql or not write,
-                create=create,
-                attach=dict(attachment(text) for text in self.attach or ()),
-                threads=self.threads,
-                memory_limit=self.memory_limit,
-                spark=self.elsewhere,
-            ) as db,
-            _traced(db, on=self.sql),
-        ):
-            db.progress = self.progress()
-            yield db
+        """Open a file that is there; it is only read, unless the command writes.
+
+        With ``--sql`` every statement is printed, and those that would write are not run.
+        """
+        with ppdm_sql.open(
+            database,
+            read_only=self.sql or not write,
+            create=create,
+            attach=dict(attachment(text) for text in self.attach or ()),
+            threads=self.threads,
+            memory_limit=self.memory_limit,
+            spark=self.spark,
+        ) as db:
+            db.progress = TerminalProgress(quiet=self.quiet or self.sql)
+            if self.sql:
+                db.engine.dry, db.engine.tracer = True, _print_statement
+            try:
+                yield db
+            finally:
+                db.engine.dry, db.engine.tracer = False, None
 
     def is_elsewhere(self, source: str | None) -> bool:
         """Tell whether what is read need not be in the file of the command."""
-        if self.elsewhere is not None:
-            return True
-        return source is not None and (is_data_file(source) or bool(self.attach))
-
-    @property
-    def elsewhere(self) -> str | None:
-        """The URL of where tables live that are not in the file, if the command takes one."""
-        return getattr(self, "spark", None)
-
-    def progress(self) -> Progress:
-        """Give what shows how far the method is."""
-        return progress(quiet=self.quiet or self.sql)
+        in_file = source is None or not (self.attach or is_data_file(source))
+        return self.spark is not None or not in_file
 
 
 SHORT = ("form", "attach", "threads", "memory_limit")
@@ -129,21 +130,6 @@ class CommonOfSpark(Common):
     spark: Spark = None
 
 
-def _is_missing(database: str | Path) -> bool:
-    return str(database) != ":memory:" and not os.path.lexists(database)
-
-
-@contextmanager
-def _traced(db: ppdm_sql.Database, *, on: bool) -> Iterator[None]:
-    """Print every statement on stdout while inside; those that would write are not run."""
-    if on:
-        db.engine.dry, db.engine.tracer = True, _print_statement
-    try:
-        yield
-    finally:
-        db.engine.dry, db.engine.tracer = False, None
-
-
 def _print_statement(statement: Statement) -> None:
     # Only --sql needs them: the other runs of a command start sooner without.
     from ppdm_sql.engine.printing import formatted, purpose, without_header
@@ -153,22 +139,6 @@ def _print_statement(statement: Statement) -> None:
     if sql := formatted(without_header(statement)).strip().removesuffix(";"):
         typer.echo(f"{sql};")
     typer.echo()
-
-
-@contextmanager
-def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterator[None]:
-    """Say that a file was made; where nothing came into it, it is removed."""
-    try:
-        yield
-    except BaseException:
-        if on and _is_empty(db):
-            db.close()
-            remove_database(file)
-        elif on:
-            notice(f"Made {file}.", quiet=quiet)
-        raise
-    if on:
-        notice(f"Made {file}.", quiet=quiet)
 
 
 def _is_empty(db: ppdm_sql.Database) -> bool:
@@ -231,8 +201,10 @@ def _part(
     if not is_dataclass(kind):
         return [one], lambda words: words[one.name]
     hints = get_type_hints(kind, include_extras=True)
-    taken_fields = [item for item in fields(kind) if item.name not in lacks]
-    members = [_keyword(item.name, hints[item.name], item.default) for item in taken_fields]
+    asked = [
+        item for item in fields(kind) if item.name not in lacks and hasattr(hints[item.name], "__metadata__")
+    ]
+    members = [_keyword(item.name, hints[item.name], item.default) for item in asked]
     return members, lambda words: one.annotation(**{item.name: words[item.name] for item in members})
 
 
@@ -301,12 +273,8 @@ def range_of(text: str) -> tuple[str, tuple[str, str]]:
     return name, (lower, upper)
 
 
-def _identifiers(flag: str, texts: Sequence[str]) -> Mapping[str, str]:
-    """Read ``A`` or ``A=pseudonym``: what becomes of each direct identifier."""
-    return dict(_identifier(text) for text in texts)
-
-
-def _identifier(text: str) -> tuple[str, str]:
+def _identifier(flag: str, text: str) -> tuple[str, str]:
+    """Read ``A`` or ``A=pseudonym``: what becomes of a direct identifier."""
     name, _, treatment = ("", "", "") if _bare(text) != text else text.rpartition("=")
     return (_bare(name), treatment) if name else (_bare(text), "drop")
 
@@ -380,7 +348,7 @@ READERS: Mapping[Form | str, Callable[[str, Any], Any]] = {
     Form.shares: _by_column(_named),
     Form.bounds: _bounds,
     Form.ranges: _by_column(lambda _, text: range_of(text)),
-    Form.identifiers: _identifiers,
+    Form.identifiers: _by_column(_identifier),
     Form.repeated_names: lambda _, texts: [_bare(text) for text in texts],
     Form.taxonomies: _by_column(assignment),
     Form.values: _by_column(assignment),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from glob import glob
 from pathlib import Path
 
 import typer
 
-import ppdm_sql
 from ppdm_sql.audit.printing import LONG
-from ppdm_sql.cli.failures import IN_MEMORY
+from ppdm_sql.cli.failures import IN_MEMORY, is_memory
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import (
     AcceptPartial,
@@ -48,7 +46,7 @@ class Exported:
     def check(self, database: Path, source: str, *, shown: bool) -> None:
         """Refuse early what would fail after the run."""
         if self.export is not None:
-            if any(os.path.exists(file) and _is_same(file, self.export) for file in (source, *glob(source))):
+            if any(_is_same(file, self.export) for file in (source, *glob(source))):
                 raise InvalidOption(
                     f"{self.export} is the file that the release is made from.", "Give --export another file."
                 )
@@ -64,12 +62,11 @@ class Exported:
     @contextmanager
     def awaited(self) -> Iterator[None]:
         """Take the command to be done with the file, not with the commit, where there is a file to write."""
-        token = on_commit.set(None) if self.export is not None else None
+        token = on_commit.set(on_commit.get() if self.export is None else None)
         try:
             yield
         finally:
-            if token is not None:
-                on_commit.reset(token)
+            on_commit.reset(token)
 
     def write(self, release: Release, database: Path, common: Common) -> None:
         """Write the file after the release is committed."""
@@ -87,6 +84,10 @@ class Exported:
                 notice(kept)
             raise
         notice(f"Wrote {self.export}.{promised(release.row())}", quiet=common.quiet)
+
+
+def _is_same(one: str, other: Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 @takes(Suppress)
@@ -199,7 +200,13 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
             "With :memory: nothing is kept, so what --keep-best publishes would be lost.",
             "Name a database file to keep it in.",
         )
-    with _opened(database, given, common) as db:
+    source = given["tables"] if isinstance(given["tables"], str) else None
+    made_for_nothing = common.is_elsewhere(source) and not database.exists()
+    with (
+        common.opened(database, source=source)
+        if "keep_best" in given
+        else common.using(IN_MEMORY if made_for_nothing else database)
+    ) as db:
         found = db.compare(**given)
     if common.sql:
         return
@@ -208,32 +215,12 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
         notice(f"Wrote {given['page']}. It is for the owner only.", quiet=common.quiet)
     if found.best is not None:
         notice(f"Published {found.best.name}.", quiet=common.quiet)
-        notice("Next:", quiet=common.quiet)
-        for command in next_commands(database, found.best.name):
-            notice(f"  {command}", quiet=common.quiet)
+        _say_next(database, found.best.name, quiet=common.quiet)
     if found.interrupted:
         notice("Interrupted: not all was compared.")
         raise typer.Exit(INTERRUPTED_EXIT)
     if all(row.numbers.records is None for row in found.rows):
         raise typer.Exit(1)
-
-
-def _opened(database: Path, given: Given, common: Common) -> AbstractContextManager[ppdm_sql.Database]:
-    """Open the file, for writing only where a release is published; else none is made, either."""
-    source = given["tables"] if isinstance(given["tables"], str) else None
-    if "keep_best" in given:
-        return common.opened(database, source=source)
-    made_for_nothing = common.is_elsewhere(source) and not database.exists()
-    return common.using(IN_MEMORY if made_for_nothing else database)
-
-
-def _is_same(one: str, other: Path) -> bool:
-    return os.path.exists(other) and os.path.samefile(one, other)
-
-
-def is_memory(database: Path) -> bool:
-    """Tell whether nothing is kept."""
-    return str(database) == ":memory:"
 
 
 def publish(
@@ -250,37 +237,29 @@ def publish(
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given)
         if not common.sql:
-            print_release(
-                release,
-                database,
-                common.form,
-                quiet=common.quiet,
-                accepted=accept_partial,
-                export=partial(exported.write, release, database, common) if exported.export else None,
-            )
+            print_release(release, database, common, exported, accepted=accept_partial)
 
 
 def print_release(
     release: Release,
     database: Path,
-    form: Format,
+    common: Common,
+    exported: Exported,
     *,
-    quiet: bool,
     accepted: bool,
-    export: Callable[[], None] | None = None,
 ) -> None:
     """Print the measures of a new release, what to type next, and whether its run was stopped early."""
     row, measures, steps = release.row(), release.measures(), len(release.steps())
-    short = short_names(row.requirements) if form is Format.table else {}
+    short = short_names(row.requirements) if common.form is Format.table else {}
     numbered = list(enumerate(row.requirements, start=1)) if short else []
     listed = [("requirements", ("number", "requirement"), numbered)] if short else []
     told = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
-    as_data = told if form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
+    as_data = told if common.form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
     measured = with_short_names(ResultTable("measures", Measured._fields, measures), short)
-    print_tables([*listed, measured, *as_data], form)
-    _announce(row, database, steps, quiet=quiet, exported=export is not None)
-    if export is not None:
-        export()
+    print_tables([*listed, measured, *as_data], common.form)
+    _announce(row, database, steps, quiet=common.quiet, exported=exported.export is not None)
+    if exported.export is not None:
+        exported.write(release, database, common)
     if row.stopped == "interrupted":
         _accept_early(measures, steps, accepted=accepted)
 
@@ -333,9 +312,19 @@ def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool, exp
     if (location := row.parameters.get(LOCATION)) is not None:
         rows = sum(file[-1] for file in location["files"])
         notice(f"Wrote {location['target']}: {rows} rows.", quiet=quiet)
+    _say_next(database, row.release, quiet=quiet, exported=exported)
+
+
+def _say_next(database: Path, name: str, *, quiet: bool, exported: bool = False) -> None:
+    export = ["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]
+    commands = [
+        ["ppdm", "show", str(database), name],
+        *([] if exported else [export]),
+        ["duckdb", str(database), "-c", f"FROM {Table(name)}"],
+    ]
     notice("Next:", quiet=quiet)
-    for command in next_commands(database, row.release, exported=exported):
-        notice(f"  {command}", quiet=quiet)
+    for words in commands:
+        notice(f"  {shlex.join(words)}", quiet=quiet)
 
 
 def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -> None:
@@ -346,14 +335,3 @@ def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -
     if not accepted:
         notice("So the exit code is 130; --accept-partial makes it 0.")
         raise typer.Exit(INTERRUPTED_EXIT)
-
-
-def next_commands(database: Path, name: str, *, exported: bool = False) -> list[str]:
-    """Give commands to type next, quoted for the shell."""
-    export = ["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]
-    commands = [
-        ["ppdm", "show", str(database), name],
-        *([] if exported else [export]),
-        ["duckdb", str(database), "-c", f"FROM {Table(name)}"],
-    ]
-    return [shlex.join(words) for words in commands]

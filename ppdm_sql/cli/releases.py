@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,13 +12,13 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.output import (
+    Branch,
     Debug,
-    Drawn,
     Format,
     OutputFormat,
     notice,
-    print_drawing,
     print_tables,
+    print_tree,
     shown,
 )
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfRows, takes
@@ -34,7 +34,6 @@ WIDE = 12
 """Columns up to which a release is shown whole to a reader."""
 COLUMN, NOISE = "column ", "noise "
 """What the names of rows begin with that tell of a column."""
-Children = Mapping[int | None, Sequence[Node]]
 
 
 def releases(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
@@ -137,7 +136,7 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
         print_tables([*tables, rows], form)
         return
     print_tables(tables[:2], form)
-    print_drawing("cut", cut_trees(release.cut(), limit))
+    print_tree("cut", cut_trees(release.cut(), limit))
     print_tables([rows], form)
 
 
@@ -168,40 +167,32 @@ def _as_option(what: str, value: Any) -> Any:
     return shlex.join(["--noise", f"{written_name(what.removeprefix(NOISE))}={value}"])
 
 
-def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Drawn]:
-    r"""Draw one tree for each masked column; of the children of a node at most ``limit`` are named.
+def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Branch]:
+    r"""Give one tree for each masked column; of the children of a node at most ``limit`` are named.
 
     Example:
         >>> whole, half = Node("Job", 0, None, "ANY", None, None, None, False), (None, None, None, True)
         >>> nodes = [whole, Node("Job", 1, 0, "Clerk", *half), Node("Job", 2, 0, "Cook", *half)]
-        >>> print(*(drawn.guide + drawn.label for drawn in cut_trees(nodes, 1)), sep="\n")
-        Job
-        └── ANY
-            ├── Clerk
-            └── ... and 1 more
+        >>> print(*((depth, label) for depth, label, _ in cut_trees(nodes, 1)))
+        (0, 'Job') (1, 'ANY') (2, 'Clerk') (2, '... and 1 more')
     """
-    by_attribute: dict[str, dict[int | None, list[Node]]] = defaultdict(lambda: defaultdict(list))
+    children: dict[tuple[str, int | None], list[Node]] = defaultdict(list)
     for node in nodes:
-        by_attribute[node.attribute][node.parent].append(node)
-    for attribute, children in by_attribute.items():
-        yield Drawn("", shown(attribute), "bold")
-        yield from _below(children, None, "", limit)
+        children[node.attribute, node.parent].append(node)
 
+    def below(attribute: str, parent: int | None, depth: int) -> Iterator[Branch]:
+        found = children.get((attribute, parent), [])
+        for node in found[:limit]:
+            # a node that is shown although some values below it are too stands for the others
+            others = " (all other values)" if node.shown and (attribute, node.node) in children else ""
+            yield depth, shown(node.label) + others, "" if node.shown else "dim"
+            yield from below(attribute, node.node, depth + 1)
+        if len(found) > limit:
+            yield depth, f"... and {len(found) - limit} more", "dim"
 
-def _below(children: Children, parent: int | None, above: str, limit: int) -> Iterator[Drawn]:
-    """Draw the children of a node, and what is below each of them."""
-    found = children.get(parent, ())
-    for number, node in enumerate(found[:limit], start=1):
-        last = number == len(found)
-        yield Drawn(above + ("└── " if last else "├── "), _label(node, children), "" if node.shown else "dim")
-        yield from _below(children, node.node, above + ("    " if last else "│   "), limit)
-    if len(found) > limit:
-        yield Drawn(f"{above}└── ", f"... and {len(found) - limit} more", "dim")
-
-
-def _label(node: Node, children: Children) -> str:
-    """Write a label; a node that is shown although some values below it are too stands for the others."""
-    return shown(node.label) + (" (all other values)" if node.shown and node.node in children else "")
+    for attribute in dict.fromkeys(node.attribute for node in nodes):
+        yield 0, shown(attribute), "bold"
+        yield from below(attribute, None, 1)
 
 
 @takes(ReleaseRequest)

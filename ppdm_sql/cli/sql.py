@@ -56,7 +56,7 @@ def sql(
         from ppdm_sql.sql_calls.registering import registration  # the calls are many: no help needs them
 
         connection = db.engine.connection
-        ppdm_sql.register(connection, progress=common.progress())
+        ppdm_sql.register(connection, progress=db.progress)
         try:
             session = Session(connection, registration(connection), common.form, quiet=common.quiet)
             if sql is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Drawn, Format, notice, print_drawing, print_tables, shown
+from ppdm_sql.cli.output import Format, notice, print_tables, print_tree, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
 from ppdm_sql.options import (
     AgrawalRequest,
@@ -25,7 +24,6 @@ from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.requirement import said_absent
 
 if TYPE_CHECKING:
-    from ppdm_sql.methods.trees.model import DecisionTree
     from ppdm_sql.methods.trees.storing import Model
 
 
@@ -166,25 +164,14 @@ def print_model(model: Model, test: str | None, form: Format) -> None:
     if form is not Format.table:
         print_tables(tables, form)
         return
-    print_tables(tables[:1], form)
-    print_drawing("tree", _branches(model.tree()))
-    if results := tables[2:]:
-        print_tables(results, form)
-
-
-def _branches(tree: DecisionTree) -> Iterator[Drawn]:
-    """Draw the tree one node at a time; however deep it is, nothing recurs."""
     from ppdm_sql.methods.trees.model import words
 
-    above: dict[int, str] = {}
-    for node in tree.nodes:
-        if node.parent is None:
-            above[node.id], branch = "", ""
-        else:
-            last = node.side == "right"
-            branch = above[node.parent] + ("└── " if last else "├── ")
-            above[node.id] = above[node.parent] + ("    " if last else "│   ")
-        yield Drawn("", branch + shown(words(tree, node)), "" if node.is_leaf else "dim")
+    tree = model.tree()
+    print_tables(tables[:1], form)
+    nodes = ((node.depth, shown(words(tree, node)), "" if node.is_leaf else "dim") for node in tree.nodes)
+    print_tree("tree", nodes)
+    if results := tables[2:]:
+        print_tables(results, form)
 
 
 @takes(PredictRequest)

@@ -5,17 +5,27 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import ppdm_sql
 from ppdm_sql import Taxonomy
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables, progress, shown
-from ppdm_sql.cli.parameters import SHORT, Attach, Common, DatabasePath, MemoryLimit, Threads, takes
+from ppdm_sql.cli.output import (
+    Debug,
+    Format,
+    OutputFormat,
+    Quiet,
+    TerminalProgress,
+    drawn,
+    notice,
+    print_tables,
+    shown,
+)
+from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, takes
 from ppdm_sql.options import Reading, SuggestRequest
-from ppdm_sql.sources import attachment, given
+from ppdm_sql.sources import given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
 
@@ -49,7 +59,10 @@ def show(
     with ppdm_sql.open(database, read_only=True) as db:
         found = read_taxonomy(db.engine, name)
     if form is Format.table:
-        _print_tree(found)
+        branches = (
+            (depth, shown(label), "") for depth, label in zip(found.depths, found.labels, strict=True)
+        )
+        sys.stdout.writelines(f"{guide}{label}\n" for guide, label, _ in drawn(branches))
     else:
         print_tables([("", COLUMNS, _rows(found))], form)
 
@@ -75,7 +88,7 @@ def add(
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
 @partial(guarded, places=("database", "table", "column"))
-@takes()
+@takes(lacks=["form", "sql", "quiet", "debug"])
 def suggest(
     database: DatabasePath,
     asked: SuggestRequest,
@@ -83,9 +96,7 @@ def suggest(
     debug: Debug = False,
     *,
     reading: Reading,
-    attach: Attach = None,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
+    common: Common,
 ) -> None:
     """Draft a taxonomy of a column as a CSV file for you to edit.
 
@@ -94,21 +105,12 @@ def suggest(
     With --rule, days are grouped into months, quarters, years and decades, codes by their prefixes, numbers
     into ranges of round widths; ppdm generalize takes such a rule as a taxonomy, too.
     """
-    attached = dict(map(attachment, attach or ()))
-    how: dict[str, Any] = {"attach": attached, "threads": threads, "memory_limit": memory_limit}
+    progress = TerminalProgress(quiet=quiet)
     with (
-        ppdm_sql.open(database, read_only=True, **how) as db,
-        given(db.engine, asked.table, reading.types, reading.nulls, progress=progress(quiet=quiet)) as table,
+        common.using(database) as db,
+        given(db.engine, asked.table, reading.types, reading.nulls, progress=progress) as table,
     ):
-        found = suggested(
-            db.engine,
-            table,
-            asked.column,
-            levels=asked.levels,
-            fanout=asked.fanout,
-            count_column=asked.count_column,
-            rule=asked.rule,
-        )
+        found = asked.of(partial(suggested, db.engine, table, asked.column))
     found.to_csv(sys.stdout if asked.into is None else asked.into)
     if asked.into is not None:
         told = f"It lists values of {asked.column}."
@@ -124,14 +126,3 @@ def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:
             zip(taxonomy.parents, taxonomy.labels, taxonomy.depths, strict=True)
         )
     ]
-
-
-def _print_tree(taxonomy: Taxonomy) -> None:
-    """Print the tree, a line for each node; nodes are numbered depth-first."""
-    last = {below[-1] for below in taxonomy.children if below}
-    above = [""]
-    sys.stdout.write(f"{shown(taxonomy.labels[0])}\n")
-    for node, (parent, label) in enumerate(zip(taxonomy.parents[1:], taxonomy.labels[1:], strict=True), 1):
-        guide, further = ("└── ", "    ") if node in last else ("├── ", "│   ")
-        sys.stdout.write(f"{above[parent]}{guide}{shown(label)}\n")
-        above.append(above[parent] + further)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,7 +68,7 @@ ODD: list[Titled] = [
 @pytest.mark.parametrize("tables", [ODD, *([table] for table in ODD)], ids=len)
 def test_a_file_gets_what_a_terminal_shows(tables: list[Titled], capsys: pytest.CaptureFixture[str]) -> None:
     drawn = io.StringIO()
-    console = Console(file=drawn, width=100_000, highlight=False)
+    console = Console(file=drawn, width=100_000, markup=False, emoji=False, highlight=False)
     for number, (title, columns, rows) in enumerate(tables):
         for part in ([""] if number else []) + ([Text(title)] if title else []):
             console.print(part)
@@ -106,7 +107,7 @@ def test_control_characters_of_cells_do_not_reach_the_terminal(
 def test_progress_prints_a_line_only_after_a_while(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = output.LineProgress()
+    lines = output.TerminalProgress()
     lines.start("disclosing values")
     lines.update(step=1)
     assert capsys.readouterr().err == ""
@@ -116,7 +117,10 @@ def test_progress_prints_a_line_only_after_a_while(
     lines.stop()
 
 
-def test_progress_of_a_terminal_goes_to_stderr_and_away(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_of_a_terminal_goes_to_stderr_and_away(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     live = output.TerminalProgress()
     live.start("collapsing customers")
     live.start("disclosing values")
