@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated
 
@@ -84,7 +84,6 @@ def command_line(words: Sequence[str]) -> typer.Typer:
 
 
 def _add(line: typer.Typer, name: str) -> None:
-    """Import a command."""
     from ppdm_sql.cli.failures import guarded  # it brings the engine, which no help of all commands needs
 
     module, sentence = COMMANDS[name]
@@ -96,10 +95,20 @@ def _add(line: typer.Typer, name: str) -> None:
     settled = line.command(
         name,
         help=f"{sentence}\n\n{more}",
-        epilog="\b\nExamples:\n  " + examples.replace("\n", "\n  "),
+        epilog=examples_of(examples),
         no_args_is_help=name not in _WORDLESS,
     )
     settled(guarded(run, commits_once=name not in _COMMIT_OFTEN))
+
+
+def examples_of(text: str, heading: str = "Examples") -> str:
+    """Set examples of commands, a line each, below what else the help says."""
+    return f"\b\n{heading}:\n  " + text.replace("\n", "\n  ")
+
+
+def group(examples: Iterable[str]) -> typer.Typer:
+    """Make what holds further commands."""
+    return typer.Typer(epilog=examples_of("\n".join(examples)), no_args_is_help=True, rich_markup_mode=None)
 
 
 def _unused() -> None:
@@ -121,7 +130,6 @@ def common(
 
 
 def main() -> None:
-    """Run the command line."""
     # What is imported stays for good: to look for garbage in it again and again is a tenth of a short run.
     gc.set_threshold(100_000, 10, 10)
     command_line(sys.argv[1:])()

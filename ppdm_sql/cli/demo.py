@@ -78,7 +78,6 @@ def sql_path() -> None:
 
 
 def _create(file: Path, visits: Path, *, force: bool) -> None:
-    """Make the files that the commands read."""
     if file.exists() and not force:
         raise NameTaken(f"{file} exists already.", "Give another folder, or --force to replace the file.")
     parties = {name: file.with_name(PATHS["PARTIES"]) / f"{name}.duckdb" for name in examples.SIDES}
@@ -119,7 +118,6 @@ def _play(script: str) -> None:
 
 
 def _run(words: list[str]) -> str:
-    """Run a command in this process, and give what it prints."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         code = command_line(words)(words, prog_name="ppdm", standalone_mode=False)

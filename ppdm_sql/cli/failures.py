@@ -36,7 +36,6 @@ _WITH_OPTIONS = {
 
 
 def is_memory(database: str | Path) -> bool:
-    """Tell whether nothing is kept."""
     return str(database) == IN_MEMORY
 
 
@@ -110,7 +109,6 @@ def print_error(error: Exception, *, debug: bool) -> int:
 
 
 def _typed(remedy: str) -> str:
-    """Give what to type on the command line where Python is advised otherwise."""
     for advice, typed in _WITH_OPTIONS.items():
         remedy = remedy.replace(advice, typed)
     return remedy
@@ -152,15 +150,12 @@ class Stopping(SignalHandler):
         raise KeyboardInterrupt
 
     def stops(self) -> bool:
-        """Tell whether a signal stops what is done, as it does before the commit."""
         return not self.committed
 
     def settle(self) -> None:
-        """Take note that what the command is for is committed."""
         self.committed = True
 
     def say(self) -> int:
-        """Say that the command was stopped, and give its exit code."""
         if self.committed:
             return 0
         name = signal.Signals(self.number).name if self.number else ""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import ppdm_sql
+from ppdm_sql.cli.app import examples_of, group
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables
 from ppdm_sql.cli.parameters import PARTIAL, Common, DatabasePath, Given, takes
@@ -33,14 +34,10 @@ EXAMPLES = (
 
 
 def _epilog(number: int) -> str:
-    return "\b\nExample:\n  " + EXAMPLES[number].replace("\n", "\n  ")
+    return examples_of(EXAMPLES[number], "Example")
 
 
-integrate = typer.Typer(
-    epilog="\b\nExamples:\n  " + "\n".join(EXAMPLES).replace("\n", "\n  "),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+integrate = group(EXAMPLES)
 
 
 class RunSettings(Options):
@@ -65,7 +62,6 @@ class RunSettings(Options):
         place: str,
         **more: float | None,
     ) -> None:
-        """Open the file, run the protocol from one side, and print what the release is."""
         credentials = Credentials.read(self.cert, self.private_key, self.authority)
         with common.using(database, write=True) as db:
             party = Party(db, **given, progress=db.progress)

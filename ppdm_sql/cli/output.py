@@ -34,8 +34,6 @@ Titled = ResultTable | tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 
 
 class Format(StrEnum):
-    """How tables are printed."""
-
     table = "table"
     csv = "csv"
     json = "json"
@@ -72,7 +70,6 @@ def notice(text: str, *, quiet: bool = False) -> None:
 
 
 def plain(value: object) -> Any:
-    """Turn a value into one that JSON knows."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (float, Decimal, Fraction)):
@@ -121,7 +118,6 @@ def _write_tables(tables: Sequence[ResultTable]) -> None:
 
 
 def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Lay a table out: the names of the columns, a rule, the rows; numbers to the right."""
     cells = [[[shown(column)] for column in columns]]
     cells += [[_in_lines(value).split("\n") for value in row] for row in rows]
     right = [_all_numbers(row[place] for row in rows) for place in range(len(columns))]

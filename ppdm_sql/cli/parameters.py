@@ -238,7 +238,6 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _default(option: Option) -> Any:
-    """Give what typer takes for the default, where there is one."""
     if option.negated:
         return not option.default
     if option.form is Form.share and not option.required:
@@ -320,12 +319,10 @@ def _by_column(read: Callable[[str, str], tuple[str, Any]]) -> Callable[[str, Se
 
 
 def _choices(flag: str, text: str) -> tuple[str, ...]:
-    """Read words between commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _wholes(flag: str, text: str) -> tuple[int, ...]:
-    """Read whole numbers between commas."""
     words = _choices(flag, text)
     if not words or not all(word.isdecimal() for word in words):
         raise InvalidOption(f"{flag} {text!r} is no list of whole numbers.", f"Write it as {flag} 2,5,10.")

@@ -24,8 +24,6 @@ UNITS = {"cells": "width of a cell", "uniform": "2a, the width of the noise", "g
 
 
 class NoiseAsked(Options):
-    """What is asked about noise."""
-
     kind: Annotated[
         str | None,
         "Kind of noise; without it, Table 1 is printed.",
@@ -68,7 +66,6 @@ def table_1() -> Titled:
 
 
 def _computed(kind: Metric, asked: NoiseAsked) -> Titled:
-    """Give scale, level and the width of the interval."""
     if (asked.scale is None) == (asked.level is None) or asked.range is None:
         raise InvalidOption(
             "Give either the scale of the noise or a level, and the range of the column.",

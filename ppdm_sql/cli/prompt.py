@@ -14,7 +14,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from ppdm_sql.cli.failures import print_error
@@ -52,77 +52,52 @@ _NAMES = """
 _KEYWORDS = "SELECT upper(k.keyword_name) FROM duckdb_keywords() AS k ORDER BY k.keyword_name"
 
 
-class Prompt:
-    """Reads statements from a terminal and runs them until the user leaves."""
-
-    def __init__(self, session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
-        self._session = session
-        self._debug = debug
-        self._quiet = quiet
-        self._history = history_file() if keep_history else None
-        self._names = _Names(session)
-
-    def run(self) -> None:
-        """Read and run until the end of the input, ``exit`` or ``quit``."""
-        self._greet()
-        prompt: PromptSession[str] = PromptSession(
-            message=_MARKS[0],
-            prompt_continuation=lambda width, line, wrapped: _MARKS[1],
-            history=self._stored(),
-            completer=self._names,
-            complete_while_typing=False,
-            multiline=True,
-            key_bindings=_bindings(),
-        )
-        while True:
-            try:
-                text = prompt.prompt().strip()
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                return
-            if _word(text) in _LEAVE:
-                return
-            self._run(text)
-
-    def _run(self, text: str) -> None:
-        if text.startswith(".") and _word(text) != ".tables":
-            _explain(_word(text))
-            return
-        text = "SHOW TABLES;" if text.startswith(".") else text
+def converse(session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
+    """Read statements from a terminal and run them until the end of the input, ``exit`` or ``quit``."""
+    notice("A semicolon ends a statement. Tab completes names; .help tells more, Ctrl-D leaves.", quiet=quiet)
+    history = history_file() if keep_history else None
+    if history is not None:
+        where = f"What you type, values included, is kept in {history}"
+        notice(f"{where}; --no-history keeps nothing.", quiet=quiet)
+    names = _Names(session)
+    prompt: PromptSession[str] = PromptSession(
+        message=_MARKS[0],
+        prompt_continuation=lambda width, line, wrapped: _MARKS[1],
+        history=InMemoryHistory() if history is None else FileHistory(str(history)),
+        completer=names,
+        complete_while_typing=False,
+        multiline=True,
+        key_bindings=_bindings(),
+    )
+    while True:
         try:
-            self._session.run(text, most=ROWS_SHOWN)
+            text = prompt.prompt().strip()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        word = _word(text)
+        if word in _LEAVE:
+            return
+        try:
+            if word == ".help":
+                typer.echo(_HELP)
+                continue
+            if text.startswith(".") and word != ".tables":
+                raise InvalidOption(
+                    "There is no such dot command here.", "Type .help for those that there are."
+                )
+            session.run("SHOW TABLES;" if word == ".tables" else text, most=ROWS_SHOWN)
         except KeyboardInterrupt:
             notice("Interrupted.")
         except Exception as error:
-            print_error(error, debug=self._debug)
-        self._names.forget()
-
-    def _greet(self) -> None:
-        notice(
-            "A semicolon ends a statement. Tab completes names; .help tells more, Ctrl-D leaves.",
-            quiet=self._quiet,
-        )
-        if self._history is not None:
-            where = f"What you type, values included, is kept in {self._history}"
-            notice(f"{where}; --no-history keeps nothing.", quiet=self._quiet)
-
-    def _stored(self) -> History:
-        return InMemoryHistory() if self._history is None else FileHistory(str(self._history))
+            print_error(error, debug=debug)
+        names.forget()
 
 
 def _word(text: str) -> str:
     """Give what was typed as the word of a command."""
     return text.rstrip("; ").lower()
-
-
-def _explain(command: str) -> None:
-    """Print the help; any other command of a shell is not known here."""
-    if command == ".help":
-        typer.echo(_HELP)
-    else:
-        unknown = InvalidOption("There is no such dot command here.", "Type .help for those that there are.")
-        print_error(unknown, debug=False)
 
 
 def history_file() -> Path | None:
@@ -164,13 +139,14 @@ class _Names(Completer):
         self._names: list[str] = []
 
     def forget(self) -> None:
-        """Read the names again when they are needed next."""
         self._names = []
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """Give the names that begin as the word before the cursor does, then keywords."""
         word = document.get_word_before_cursor(pattern=_WORD)
-        self._names = self._names or [_written(name) for name in self._read(_NAMES)]
+        self._names = self._names or [
+            name if _PLAIN.fullmatch(name) else quoted(name) for name in self._read(_NAMES)
+        ]
         for name in (*self._names, *(self._keywords if word else ())):
             if name.lower().lstrip('"').startswith(word.lower().lstrip('"')):
                 yield Completion(name, start_position=-len(word))
@@ -180,8 +156,3 @@ class _Names(Completer):
             return [name for (name,) in self._session.connection.execute(query).fetchall()]
         except duckdb.Error:  # such as in a transaction that has failed
             return []
-
-
-def _written(name: str) -> str:
-    """Write a name as SQL wants it."""
-    return name if _PLAIN.fullmatch(name) else quoted(name)

@@ -232,7 +232,6 @@ def publish(
     *,
     accept_partial: bool = False,
 ) -> None:
-    """Run a method that publishes a release, print its measures, export it, and say what to type next."""
     exported.check(database, given["table"], shown=common.sql)
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given)
@@ -285,12 +284,10 @@ def short_names(requirements: Sequence[str]) -> dict[str, str]:
 
 
 def is_stepwise(row: CatalogueRow) -> bool:
-    """Tell whether a release was made step by step."""
     return bool(row.parameters[SHAPE].get("stepwise", True))
 
 
 def _counted(row: CatalogueRow) -> str:
-    """Say how many records a release has, and of how many persons where those are counted."""
     persons = row.parameters[SHAPE].get("persons")
     return f"{row.rows} records" + (f" of {persons} persons" if persons is not None else "")
 
@@ -303,7 +300,6 @@ def promised(row: CatalogueRow) -> str:
 
 
 def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool, exported: bool) -> None:
-    """Say on stderr what was published and what to type next."""
     descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
     if is_memory(database):
         notice(f"Made {row.release}: {_counted(row)}{descent}.", quiet=quiet)

@@ -130,7 +130,6 @@ def _print_shape(release: Release, limit: int) -> None:
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
-    """Print the description, measures, the cut if the release has its trees, and the first rows."""
     tables, rows = _tables(release, form), rows_table("rows", release.relation(), limit)
     if len(tables) < 3 or form is not Format.table:
         print_tables([*tables, rows], form)
@@ -212,7 +211,6 @@ def steps(
 
 
 def rows_table(title: str, relation: Any, limit: int | None = None) -> ResultTable:
-    """Give the rows of a relation, at most ``limit`` of them."""
     shortened = relation if limit is None else relation.limit(limit)
     if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
         shortened = shortened.project(columns)

@@ -6,20 +6,17 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import duckdb
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.output import Format, Titled, notice, print_tables
+from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
 from ppdm_sql.options import InstallRequest
-
-if TYPE_CHECKING:
-    from ppdm_sql.sql_calls.registering import Registration
 
 
 @takes(lacks=["sql", "attach"])
@@ -53,20 +50,17 @@ def sql(
     """
     sql = _given(statement or (), file)
     with common.using(database, write=write, create=write) as db:
-        from ppdm_sql.sql_calls.registering import registration  # the calls are many: no help needs them
-
-        connection = db.engine.connection
-        ppdm_sql.register(connection, progress=db.progress)
+        ppdm_sql.register(db.engine.connection, progress=db.progress)
         try:
-            session = Session(connection, registration(connection), common.form, quiet=common.quiet)
+            session = Session(db.engine.connection, common)
             if sql is None:
-                from ppdm_sql.cli.prompt import Prompt
+                from ppdm_sql.cli.prompt import converse
 
-                Prompt(session, keep_history=not no_history, quiet=common.quiet, debug=common.debug).run()
+                converse(session, keep_history=not no_history, quiet=common.quiet, debug=common.debug)
             else:
                 session.run(sql)
         finally:
-            ppdm_sql.unregister(connection)
+            ppdm_sql.unregister(db.engine.connection)
 
 
 def _given(words: list[str] | tuple[str, ...], file: Path | None) -> str | None:
@@ -100,37 +94,23 @@ class UserStatementError(PpdmError):
 
 
 class Session:
-    """Statements on one connection, one after the other."""
+    def __init__(self, connection: duckdb.DuckDBPyConnection, common: Common) -> None:
+        from ppdm_sql.sql_calls.registering import registration  # the calls are many: no help needs them
 
-    def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        registration: Registration,
-        form: Format,
-        *,
-        quiet: bool,
-    ) -> None:
         self.connection = connection
-        self._registration = registration
-        self._form = form
-        self._quiet = quiet
+        self._registration = registration(connection)
+        self._form, self._quiet = common.form, common.quiet
         self._printed = False
 
     def run(self, sql: str, *, most: int | None = None) -> None:
         """Run statements; the first that fails ends it."""
         from ppdm_sql.sql_calls.calls import with_quoted_arguments
 
-        for statement in self._statements(with_quoted_arguments(sql)):
-            self._registration.note()
-            try:
-                self._print(statement, self.connection.execute(self._fetchable(statement)), most)
-            except (duckdb.Error, RuntimeError) as error:
-                raise self._explained(error) from error
-
-    def _statements(self, sql: str) -> list[Any]:
         try:
-            return list(self.connection.extract_statements(sql))
-        except duckdb.Error as error:
+            for statement in self.connection.extract_statements(with_quoted_arguments(sql)):
+                self._registration.note()
+                self._print(statement, self.connection.execute(self._fetchable(statement)), most)
+        except (duckdb.Error, RuntimeError) as error:
             raise self._explained(error) from error
 
     def _fetchable(self, statement: Any) -> Any:
@@ -149,16 +129,13 @@ class Session:
         elif columns in _COUNTS and statement.type != duckdb.StatementType.SELECT:
             notice(f"Rows: {rows[0][0]}." if columns == ["Count"] and rows else "Done.", quiet=self._quiet)
         elif columns:
-            self._print_table(("", columns, rows[:most]))
+            if self._printed and self._form not in (Format.json, Format.jsonl):
+                typer.echo()
+            print_tables([("", columns, rows[:most])], self._form)
+            self._printed = True
         if most is not None and len(rows) > most:
             result.fetchall()
             notice(f"These are the first {most} rows; LIMIT and OFFSET show others.", quiet=self._quiet)
-
-    def _print_table(self, table: Titled) -> None:
-        if self._printed and self._form not in (Format.json, Format.jsonl):
-            typer.echo()
-        print_tables([table], self._form)
-        self._printed = True
 
     def _explained(self, error: Exception) -> BaseException:
         """Put an error into words that quote no cell of the data."""

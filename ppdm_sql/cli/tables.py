@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ppdm_sql
+from ppdm_sql.cli.app import examples_of, group
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Format, notice, print_tables, print_tree, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
@@ -151,7 +152,6 @@ def train(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
 
 
 def _announce(model: Model, database: Path, *, quiet: bool) -> None:
-    """Say on stderr what was stored and what to type next."""
     notice(f"Stored model {model.name}: {len(model.tree().nodes)} nodes.", quiet=quiet)
     predict = ["ppdm", "predict", str(database), model.name, "TABLE", "--into", f"{model.name}_predicted"]
     for command in (["ppdm", "show", str(database), model.name], predict):
@@ -198,11 +198,7 @@ _GENERATED = (
     "ppdm generate agrawal people.duckdb --function 2 --rows 100000 --into people",
     "ppdm generate agrawal people.duckdb --function 5 --rows 5000 --seed 7 --into people_test",
 )
-generate = typer.Typer(
-    epilog="\b\nExamples:\n  " + "\n  ".join(_GENERATED),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+generate = group(_GENERATED)
 
 
 @generate.callback()
@@ -210,7 +206,7 @@ def _generator() -> None:
     """Keep the name of the generator in the command, although there is only one."""
 
 
-@generate.command(epilog="\b\nExamples:\n  " + "\n  ".join(_GENERATED), no_args_is_help=True)
+@generate.command(epilog=examples_of("\n".join(_GENERATED)), no_args_is_help=True)
 @guarded
 @takes(AgrawalRequest)
 def agrawal(database: DatabasePath, given: Given, common: Common) -> None:

@@ -11,6 +11,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql import Taxonomy
+from ppdm_sql.cli.app import group
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import (
     Debug,
@@ -36,12 +37,7 @@ EXAMPLES = (
 )
 COLUMNS = ("node", "parent", "label", "depth", "leaf")
 
-taxonomy = typer.Typer(
-    epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
+taxonomy = group(EXAMPLES)
 Delimiter = Annotated[
     str, typer.Option("--delimiter", metavar="CHARACTER", help="Character between the file's cells.")
 ]
@@ -118,7 +114,6 @@ def suggest(
 
 
 def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:
-    """Give a row for each node; the root has no parent."""
     leaves = set(taxonomy.leaves)
     return [
         (node, None if parent < 0 else parent, label, depth, node in leaves)

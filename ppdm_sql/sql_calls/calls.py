@@ -45,7 +45,6 @@ RESERVED = ("column", "into", "limit", "to")
 
 
 def sql_name(option: Option) -> str:
-    """Give the name of an argument as SQL wants it."""
     return f'"{option.argument}"' if option.argument in RESERVED else option.argument
 
 

@@ -112,7 +112,6 @@ def right(row: ModelRow) -> float | None:
 
 
 def summarized(release: Release) -> Row:
-    """Give release, method, rows, verdict, and the measures that matter."""
     row = release.row()
     early = "" if row.stopped == "complete" else f", stopped early ({row.stopped})"
     verdict = ("verified" if row.verified else "not verified") + early
@@ -130,7 +129,6 @@ def _summary(release: Release) -> Iterator[str]:
 
 
 def trained(model: Model) -> Row:
-    """Give model, mode, rows, leaves and accuracy."""
     row = model.row()
     return row.model, row.mode, row.rows, len(model.tree().leaves), right(row)
 
@@ -150,7 +148,6 @@ def shown(found: Release | Model) -> Iterator[Row]:
 
 
 def _text(value: object) -> str:
-    """Write a value for a reader."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, datetime):
@@ -163,7 +160,6 @@ def _text(value: object) -> str:
 
 
 def dropped(found: Release | Model) -> Row:
-    """Remove a release or model, and say which."""
     found.drop()
     return found.name, "model" if isinstance(found, Model) else "release"
 
@@ -236,13 +232,11 @@ def _profiled(found: Profile) -> Iterator[Row]:
 
 
 def verified(found: Verification) -> list[Row]:
-    """Give what a verification found, a row for each requirement and for each check."""
     rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in found.findings]
     return rows + [(check.check, check.holds, None, None) for check in found.checks]
 
 
 def compared(found: Comparison) -> list[Row]:
-    """Give settings, or releases, side by side."""
     return [
         (
             *(row.name, row.method, list(row.requirements), *astuple(row.numbers)),

@@ -47,7 +47,6 @@ def row_by_row(run: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 
 def struct(columns: Columns) -> str:
-    """Write the type of a struct."""
     return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
 
 
@@ -147,7 +146,6 @@ def unregister(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def registration(connection: duckdb.DuckDBPyConnection) -> Registration:
-    """Give what was registered on a connection."""
     return _registered[connection]
 
 

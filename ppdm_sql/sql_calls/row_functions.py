@@ -70,7 +70,6 @@ def pseudonyms(values: Any, keys: Any) -> list[str]:
 
 
 def requirement_parts(texts: Any) -> list[dict[str, Any]]:
-    """Take requirements apart."""
     given = texts.to_pylist()
     known = {text: _parts(parse(text)) for text in dict.fromkeys(given)}
     return [known[text] for text in given]
