@@ -17,7 +17,7 @@ from ppdm_sql.version import __version__
 if TYPE_CHECKING:
     from ppdm_sql import integrate
     from ppdm_sql.audit import Audit
-    from ppdm_sql.database import Database
+    from ppdm_sql.database import Database, anonymize, evaluate
     from ppdm_sql.database import open_database as open
     from ppdm_sql.errors import (
         ColumnRoleError,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         UnknownValue,
     )
     from ppdm_sql.evaluation import Evaluation
-    from ppdm_sql.frames import anonymize, evaluate
     from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
     from ppdm_sql.progress import Progress
     from ppdm_sql.release import Release
@@ -97,8 +96,8 @@ _PLACES = {
     "TCloseness": "ppdm_sql.privacy",
     "Taxonomy": "ppdm_sql.taxonomy",
     "Template": "ppdm_sql.privacy",
-    "anonymize": "ppdm_sql.frames",
-    "evaluate": "ppdm_sql.frames",
+    "anonymize": "ppdm_sql.database",
+    "evaluate": "ppdm_sql.database",
     "register": "ppdm_sql.sql_calls.registering",
     "unregister": "ppdm_sql.sql_calls.registering",
 }
@@ -119,14 +118,8 @@ def __getattr__(name: str) -> object:
     return found
 
 
-def _report() -> object:
-    """Import the report: this module is the one place above both results and what shows them."""
-    from ppdm_sql import report
-
-    return report
-
-
-_results.register_report(_report)
+# This module is the one place above both results and what shows them.
+_results.register_report(lambda: import_module("ppdm_sql.report"))
 
 
 def __dir__() -> list[str]:

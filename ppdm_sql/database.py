@@ -8,23 +8,28 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from ppdm_sql.engine import Engine, alone
-from ppdm_sql.engine.names import by_name
+from ppdm_sql.engine.names import Table, by_name
 from ppdm_sql.engine.opening import connect, remove_database
 from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.watching import interruptible
-from ppdm_sql.errors import PpdmError
+from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.options import (
     AgrawalRequest,
+    Anonymization,
     ApplyRequest,
     AuditRequest,
     CompareRequest,
     Evaluate,
+    FrameEvaluation,
     Generalize,
+    GeneralizeRequest,
     InstallRequest,
     PredictRequest,
     RandomizeRequest,
@@ -33,11 +38,12 @@ from ppdm_sql.options import (
     SwapRequest,
     TrainRequest,
     asks,
+    options_of,
 )
 from ppdm_sql.privacy import parse_measures
 from ppdm_sql.privacy.population import weighted
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources import attach, detach, read_again, takes_sources
+from ppdm_sql.sources import attach, detach, given, like, read_again, takes_sources
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
@@ -131,23 +137,11 @@ class Database:
         """
         from ppdm_sql.audit import audit
 
-        population = asked.population
-        return audit(
-            self.engine,
-            self.engine.find(asked.table),
-            parse_measures(asked.require),
-            count=asked.count_column,
-            quasi_identifier=asked.quasi_identifier,
-            population=None if population is None else (self.engine.find(population[0]), population[1]),
-            groups=asked.groups,
-            thresholds=asked.thresholds,
-            confidential=asked.confidential,
-            sensitive=asked.sensitive,
-            by=asked.by,
-            allow_absent=asked.allow_absent,
-            person=asked.person,
-            categories=asked.categories,
-        )
+        table, measures = self.engine.find(asked.table), parse_measures(asked.require)
+        if asked.population is not None:
+            population, count = asked.population
+            asked = replace(asked, population=(self.engine.find(population), count))
+        return asked.of(partial(audit, self.engine, table, measures, count=asked.count_column))
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -606,6 +600,86 @@ class Database:
         from ppdm_sql.release import get
 
         return get(self.engine, name)
+
+
+# -- from a frame to a frame, without a database -----------------------------------------------------
+
+AnyFrame = TypeVar("AnyFrame")
+
+
+@asks(Anonymization)
+def anonymize(frame: AnyFrame, asked: Anonymization) -> AnyFrame:
+    """Give the released form of a frame, verified, as a frame of the same kind; only ``to`` writes files.
+
+    A frame is a pandas or polars data frame, an Arrow table, or a DuckDB relation. The columns of the
+    requirements are masked; what no argument names is not released. The rows are in another order, and an
+    index of pandas is left out.
+
+    Raises:
+        GuaranteeNotMet: The requirements cannot be met.
+        PpdmError: The frame, a column or an option cannot be used.
+
+    Cost: one copy of the frame, then as the method.
+
+    Example:
+        >>> import pyarrow
+        >>> visits = pyarrow.table({"age": [30, 31, 45, 47], "ill": ["no", "no", "yes", "yes"]})
+        >>> anonymize(visits, ["k >= 2 on age"], class_column="ill").to_pylist()[::2]
+        [{'age': '[30, 45)', 'ill': 'no'}, {'age': '[45, 47]', 'ill': 'yes'}]
+    """
+    given_back = like(frame)
+    with open_database() as db:
+        found: AnyFrame = given_back(_released(db, frame, asked).relation())
+    return found
+
+
+@asks(FrameEvaluation)
+def evaluate(frame: Any, asked: FrameEvaluation) -> Evaluation:
+    """Measure what the released form of a frame is still worth for classification; see :func:`anonymize`.
+
+    Returns:
+        Errors of decision trees in per cent, as :meth:`Database.evaluate` gives them.
+
+    Raises:
+        GuaranteeNotMet: The requirements cannot be met.
+        PpdmError: The frame, a column or an option cannot be used, or scikit-learn is missing.
+
+    Cost: two copies of the frame, a run of the method, then as :meth:`Database.evaluate`.
+
+    Example:
+        >>> import pyarrow
+        >>> jobs = pyarrow.table({"job": ["cook", "clerk"] * 20, "good": ["no", "yes"] * 20})
+        >>> found = evaluate(jobs, ["k >= 30 on job"], class_column="good", method="pda", seeds=1)
+        >>> [found.rate(error).mean for error in ("BE", "SE")]
+        [0.0, 50.0]
+    """
+    like(frame)
+    with open_database() as db:
+        release = _released(db, _kept(db, frame), asked)
+        return asked.of(partial(db.evaluate, release))
+
+
+def _kept(db: Database, frame: Any) -> str:
+    """Write a frame into a table, since it is read more than once."""
+    kept = Table("original", *reversed(db.engine.current()))
+    with given(db.engine, frame) as name:
+        db.engine.write(f"CREATE TABLE {kept} AS FROM {db.engine.find(name)}", step="keep")
+    return kept.name
+
+
+def _released(db: Database, source: Any, asked: Anonymization) -> Release:
+    if asked.method != "pda":
+        return asked.of(partial(db.generalize, source))
+    known = {option.name for option in options_of(Suppress)}
+    for option in options_of(GeneralizeRequest):
+        if option.name not in known | {"method"} and getattr(asked, option.name) not in (option.default, {}):
+            raise InvalidOption(
+                f"{option.name} is no option of pda.", "Leave it out, or take another method."
+            )
+    return asked.of(partial(db.suppress, source))
+
+
+# -- opening ---------------------------------------------------------------------------------------
 
 
 def open_database(

@@ -32,8 +32,8 @@ class Progress(Protocol):
         """The run is over."""
 
 
-class SilentProgress:
-    """Listens to nothing; a base for what listens to some of it."""
+class SilentProgress(Progress):
+    """Listens to nothing; a base for what listens to some of it. A warning is a notice."""
 
     def start(self, what: str) -> None:
         """Ignore the phase."""
@@ -43,10 +43,6 @@ class SilentProgress:
 
     def notice(self, text: str) -> None:
         """Ignore the notice."""
-
-    def warn(self, text: str) -> None:
-        """Take it as a notice."""
-        self.notice(text)
 
     def stop(self) -> None:
         """Ignore the end."""

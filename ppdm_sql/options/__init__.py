@@ -413,6 +413,20 @@ class Evaluate(EvaluateRequest, Reading, Told, ReleaseRequest):
     """What :meth:`ppdm_sql.Database.evaluate` takes."""
 
 
+class Anonymization(GeneralizeRequest, Reading, Told):
+    """What is asked of the released form of a frame."""
+
+    ORDER = "require class_column method"
+    method: Annotated[str, "``pda`` suppresses values; the others generalize them.", "'tds'"] = "tds"
+    into: Annotated[str, "What the release is called in messages.", Option(hidden=True)] = "anonymized"
+
+
+class FrameEvaluation(EvaluateRequest, Anonymization):
+    """What is asked of an evaluation of it."""
+
+    class_column: Annotated[str, "The column that a classifier is to predict."] = field()
+
+
 class CompareRequest(OfColumns, OfRefinement, OfGeneralization, Reading, Told):
     ORDER = """
         tables quasi_identifier require k method suppress_records class_column taxonomies ranges condition
