@@ -67,7 +67,7 @@ class RunSettings(Options):
             party = Party(db, **given, progress=db.progress)
             more |= {"timeout": self.timeout}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
-            print_release(release, database, common, Exported(), accepted=self.accept_partial)
+            print_release(release, database, common, Exported(accept_partial=self.accept_partial))
 
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)

@@ -28,24 +28,7 @@ from ppdm_sql.sources import attachment, is_data_file
 DatabasePath = Annotated[
     Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
 ]
-ATTACH = "A database to read from: its tables are NAME.TABLE; repeatable."
-Attach = Annotated[list[str] | None, typer.Option(metavar="'PATH AS NAME'", help=ATTACH)]
-SPARK = "Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine."
-Spark = Annotated[str | None, typer.Option(metavar="URL", help=SPARK)]
-SparkOfRows = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where the rows of the release were written, with --to.")
-]
-Export = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file of --export.")]
-Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default the engine decides.")]
-MemoryLimit = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Such as 2GB; by default the engine decides.")
-]
 PARTIAL = "Exit with 0 instead of 130 if Ctrl-C ended the run early."
-AcceptPartial = Annotated[bool, typer.Option("--accept-partial", help=PARTIAL)]
 
 
 class Given(dict[str, Any]):
@@ -57,12 +40,21 @@ class Common:
     """What commands take that run a method."""
 
     form: OutputFormat = Format.table
-    sql: Sql = False
+    sql: Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")] = False
     quiet: Quiet = False
     debug: Debug = False
-    attach: Attach = None
-    threads: Threads = None
-    memory_limit: MemoryLimit = None
+    attach: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'PATH AS NAME'", help="A database to read from: its tables are NAME.TABLE; repeatable."
+        ),
+    ] = None
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads; by default the engine decides.")
+    ] = None
+    memory_limit: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Such as 2GB; by default the engine decides.")
+    ] = None
     spark: str | None = None
 
     @contextmanager
@@ -86,7 +78,8 @@ class Common:
                     remove_database(Path(database))
                 raise
             finally:
-                notice(f"Made {database}.", quiet=self.quiet or not made)
+                if made:
+                    self.say(f"Made {database}.")
 
     @contextmanager
     def using(
@@ -113,6 +106,10 @@ class Common:
             finally:
                 db.engine.dry, db.engine.tracer = False, None
 
+    def say(self, text: str) -> None:
+        """Say something on stderr, unless the user wants quiet, or the statements alone."""
+        notice(text, quiet=self.quiet or self.sql)
+
     def is_elsewhere(self, source: str | None) -> bool:
         """Tell whether what is read need not be in the file of the command."""
         in_file = source is None or not (self.attach or is_data_file(source))
@@ -127,7 +124,13 @@ SHORT = ("form", "attach", "threads", "memory_limit")
 class CommonOfSpark(Common):
     """The same for commands that take tables of Spark, too."""
 
-    spark: Spark = None
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine.",
+        ),
+    ] = None
 
 
 def _print_statement(statement: Statement) -> None:

@@ -9,22 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ppdm_sql.audit.printing import LONG
 from ppdm_sql.cli.failures import IN_MEMORY, is_memory
 from ppdm_sql.cli.output import Format, notice, print_tables
-from ppdm_sql.cli.parameters import (
-    AcceptPartial,
-    Common,
-    CommonOfSpark,
-    DatabasePath,
-    Export,
-    Force,
-    Given,
-    takes,
-)
+from ppdm_sql.cli.parameters import PARTIAL, Common, CommonOfSpark, DatabasePath, Given, takes
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
@@ -40,8 +32,12 @@ from ppdm_sql.starting import INTERRUPTED_EXIT
 class Exported:
     """Where a release is written to by the command that makes it."""
 
-    export: Export = None
-    force: Force = False
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --export.")] = False
+    accept_partial: bool = False
 
     def check(self, database: Path, source: str, *, shown: bool) -> None:
         """Refuse early what would fail after the run."""
@@ -83,7 +79,14 @@ class Exported:
             if kept:
                 notice(kept)
             raise
-        notice(f"Wrote {self.export}.{promised(release.row())}", quiet=common.quiet)
+        common.say(f"Wrote {self.export}.{promised(release.row())}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedEarly(Exported):
+    """The same for commands that Ctrl-C ends with the state reached."""
+
+    accept_partial: Annotated[bool, typer.Option("--accept-partial", help=PARTIAL)] = False
 
 
 def _is_same(one: str, other: Path) -> bool:
@@ -95,8 +98,7 @@ def suppress(
     database: DatabasePath,
     given: Given,
     common: CommonOfSpark,
-    exported: Exported,
-    accept_partial: AcceptPartial = False,
+    exported: ExportedEarly,
 ) -> None:
     r"""Sensitive columns, which a template, l or t names, are released as they are, without --keep, and so is
     the class. A column that no option names is not released. Ctrl-C stops the run and publishes the state
@@ -112,7 +114,7 @@ def suppress(
     ppdm suppress ledger.duckdb shop.customers --spark sc://host:15002 --class Rating \
         --require 'k >= 4 on Job, Country' --into customers_safe --to /data/customers_safe
     """
-    publish("suppress", database, given, common, exported, accept_partial=accept_partial)
+    publish("suppress", database, given, common, exported)
 
 
 @takes(Generalize)
@@ -120,8 +122,7 @@ def generalize(
     database: DatabasePath,
     given: Given,
     common: CommonOfSpark,
-    exported: Exported,
-    accept_partial: AcceptPartial = False,
+    exported: ExportedEarly,
 ) -> None:
     r"""The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
     intervals that are grown during the run; all others by suppression, as are whole numbers that look like
@@ -147,7 +148,7 @@ def generalize(
     ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \
         --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns
     """
-    publish("generalize", database, given, common, exported, accept_partial=accept_partial)
+    publish("generalize", database, given, common, exported)
 
 
 @takes(SwapRequest)
@@ -212,10 +213,10 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
         return
     print_tables(found.tables(), common.form)
     if "page" in given:
-        notice(f"Wrote {given['page']}. It is for the owner only.", quiet=common.quiet)
+        common.say(f"Wrote {given['page']}. It is for the owner only.")
     if found.best is not None:
-        notice(f"Published {found.best.name}.", quiet=common.quiet)
-        _say_next(database, found.best.name, quiet=common.quiet)
+        common.say(f"Published {found.best.name}.")
+        _say_next(database, found.best.name, common)
     if found.interrupted:
         notice("Interrupted: not all was compared.")
         raise typer.Exit(INTERRUPTED_EXIT)
@@ -223,30 +224,15 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
         raise typer.Exit(1)
 
 
-def publish(
-    method: str,
-    database: Path,
-    given: Given,
-    common: Common,
-    exported: Exported,
-    *,
-    accept_partial: bool = False,
-) -> None:
+def publish(method: str, database: Path, given: Given, common: Common, exported: Exported) -> None:
     exported.check(database, given["table"], shown=common.sql)
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given)
         if not common.sql:
-            print_release(release, database, common, exported, accepted=accept_partial)
+            print_release(release, database, common, exported)
 
 
-def print_release(
-    release: Release,
-    database: Path,
-    common: Common,
-    exported: Exported,
-    *,
-    accepted: bool,
-) -> None:
+def print_release(release: Release, database: Path, common: Common, exported: Exported) -> None:
     """Print the measures of a new release, what to type next, and whether its run was stopped early."""
     row, measures, steps = release.row(), release.measures(), len(release.steps())
     short = short_names(row.requirements) if common.form is Format.table else {}
@@ -256,11 +242,11 @@ def print_release(
     as_data = told if common.form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
     measured = with_short_names(ResultTable("measures", Measured._fields, measures), short)
     print_tables([*listed, measured, *as_data], common.form)
-    _announce(row, database, steps, quiet=common.quiet, exported=exported.export is not None)
+    _announce(row, database, steps, common, exported)
     if exported.export is not None:
         exported.write(release, database, common)
     if row.stopped == "interrupted":
-        _accept_early(measures, steps, accepted=accepted)
+        _accept_early(measures, steps, accepted=exported.accept_partial)
 
 
 def with_short_names(table: ResultTable, short: Mapping[str, str]) -> ResultTable:
@@ -299,28 +285,24 @@ def promised(row: CatalogueRow) -> str:
     return f" It holds {_counted(row)}; the requirements are kept for persons."
 
 
-def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool, exported: bool) -> None:
+def _announce(row: CatalogueRow, database: Path, steps: int, common: Common, exported: Exported) -> None:
     descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
+    made = "Made" if is_memory(database) else "Published"
+    common.say(f"{made} {row.release}: {_counted(row)}{descent}.")
     if is_memory(database):
-        notice(f"Made {row.release}: {_counted(row)}{descent}.", quiet=quiet)
         return
-    notice(f"Published {row.release}: {_counted(row)}{descent}.", quiet=quiet)
     if (location := row.parameters.get(LOCATION)) is not None:
         rows = sum(file[-1] for file in location["files"])
-        notice(f"Wrote {location['target']}: {rows} rows.", quiet=quiet)
-    _say_next(database, row.release, quiet=quiet, exported=exported)
+        common.say(f"Wrote {location['target']}: {rows} rows.")
+    _say_next(database, row.release, common, exported=exported.export is not None)
 
 
-def _say_next(database: Path, name: str, *, quiet: bool, exported: bool = False) -> None:
+def _say_next(database: Path, name: str, common: Common, *, exported: bool = False) -> None:
     export = ["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]
-    commands = [
-        ["ppdm", "show", str(database), name],
-        *([] if exported else [export]),
-        ["duckdb", str(database), "-c", f"FROM {Table(name)}"],
-    ]
-    notice("Next:", quiet=quiet)
-    for words in commands:
-        notice(f"  {shlex.join(words)}", quiet=quiet)
+    show, read = ["ppdm", "show", str(database), name], ["duckdb", str(database), "-c", f"FROM {Table(name)}"]
+    common.say("Next:")
+    for words in (show, read) if exported else (show, export, read):
+        common.say(f"  {shlex.join(words)}")
 
 
 def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -> None:

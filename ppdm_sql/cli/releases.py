@@ -21,7 +21,7 @@ from ppdm_sql.cli.output import (
     print_tree,
     shown,
 )
-from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfRows, takes
+from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import is_stepwise, promised, short_names, with_short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
@@ -221,7 +221,9 @@ def rows_table(title: str, relation: Any, limit: int | None = None) -> ResultTab
 class CommonOfRows(Common):
     """The same for commands on releases whose rows may have been written to Spark."""
 
-    spark: SparkOfRows = None
+    spark: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the rows of the release were written, with --to.")
+    ] = None
 
 
 @takes(ReleaseRequest, lacks=["sql", "quiet"])
@@ -266,7 +268,7 @@ def export(database: DatabasePath, given: Given, common: Common) -> None:
         from ppdm_sql.sql_calls import describing
 
         told = promised(describing.export(db, given).row())
-    notice(f"Wrote {given['path']}.{told}", quiet=common.quiet)
+    common.say(f"Wrote {given['path']}.{told}")
 
 
 @takes(ReportRequest, lacks=["form", "sql", "attach"])
@@ -284,7 +286,7 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
 
         describing.report(db, given)
     edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
-    notice(f"Wrote {given['path']}. {edition}", quiet=common.quiet)
+    common.say(f"Wrote {given['path']}. {edition}")
 
 
 @takes(NameRequest, lacks=SHORT)
@@ -300,4 +302,4 @@ def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
 
         found = published(db, given["name"])
         found.drop()
-    notice(f"Dropped {found.name}.", quiet=common.quiet or common.sql)
+    common.say(f"Dropped {found.name}.")

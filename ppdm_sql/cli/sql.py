@@ -12,7 +12,7 @@ import duckdb
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.output import Format, notice, print_tables
+from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
@@ -99,7 +99,7 @@ class Session:
 
         self.connection = connection
         self._registration = registration(connection)
-        self._form, self._quiet = common.form, common.quiet
+        self._common = common
         self._printed = False
 
     def run(self, sql: str, *, most: int | None = None) -> None:
@@ -124,18 +124,18 @@ class Session:
     def _print(self, statement: Any, result: duckdb.DuckDBPyConnection, most: int | None) -> None:
         columns = [item[0] for item in result.description or []]
         rows = result.fetchall() if most is None else result.fetchmany(most + 1)
-        if statement.type == duckdb.StatementType.EXPLAIN and self._form is Format.table:
+        if statement.type == duckdb.StatementType.EXPLAIN and self._common.form is Format.table:
             typer.echo("\n".join(str(row[-1]) for row in rows))
         elif columns in _COUNTS and statement.type != duckdb.StatementType.SELECT:
-            notice(f"Rows: {rows[0][0]}." if columns == ["Count"] and rows else "Done.", quiet=self._quiet)
+            self._common.say(f"Rows: {rows[0][0]}." if columns == ["Count"] and rows else "Done.")
         elif columns:
-            if self._printed and self._form not in (Format.json, Format.jsonl):
+            if self._printed and self._common.form not in (Format.json, Format.jsonl):
                 typer.echo()
-            print_tables([("", columns, rows[:most])], self._form)
+            print_tables([("", columns, rows[:most])], self._common.form)
             self._printed = True
         if most is not None and len(rows) > most:
             result.fetchall()
-            notice(f"These are the first {most} rows; LIMIT and OFFSET show others.", quiet=self._quiet)
+            self._common.say(f"These are the first {most} rows; LIMIT and OFFSET show others.")
 
     def _explained(self, error: Exception) -> BaseException:
         """Put an error into words that quote no cell of the data."""
@@ -204,14 +204,12 @@ def install(database: DatabasePath, given: Given, common: Common) -> None:
     """
     with common.using(database, write=True) as db:
         done = db.install(**given)
-    quiet = common.quiet or common.sql
     instead = f" in place of {done.replaced}" if done.replaced not in (None, done.version) else ""
-    names = ", ".join(done.macros)
-    notice(f"Installed the macros of ppdm-sql {done.version}{instead}: {names}.", quiet=quiet)
-    notice("Next:", quiet=quiet)
+    common.say(f"Installed the macros of ppdm-sql {done.version}{instead}: {', '.join(done.macros)}.")
+    common.say("Next:")
     name = "ppdm_risk" if given["short_names"] else "ppdm.ppdm_risk"
     call = f"FROM {name}('TABLE', ['COLUMN', 'COLUMN'])"
-    notice(f'  duckdb {shlex.quote(str(database))} -c "{call}"', quiet=quiet)
+    common.say(f'  duckdb {shlex.quote(str(database))} -c "{call}"')
 
 
 @takes(lacks=SHORT)
@@ -223,4 +221,4 @@ def uninstall(database: DatabasePath, common: Common) -> None:
     with common.using(database, write=True) as db:
         names = db.uninstall()
     outcome = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."
-    notice(outcome, quiet=common.quiet or common.sql)
+    common.say(outcome)

@@ -88,22 +88,19 @@ def apply(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
         applied = db.apply(**given)
     if not common.sql:
         print_tables(applied.tables(), common.form)
-        _tell_of(applied, quiet=common.quiet)
+        _tell_of(applied, common)
 
 
-def _tell_of(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
+def _tell_of(applied: ppdm_sql.Applied, common: Common) -> None:
     """Say on stderr what was made, and where it does not do what the release does."""
-    notice(f"Made table {applied.into}: {applied.rows} rows.", quiet=quiet)
+    common.say(f"Made table {applied.into}: {applied.rows} rows.")
     if applied.to is not None:
-        notice(f"Wrote {applied.to}: {applied.placed} rows.", quiet=quiet)
+        common.say(f"Wrote {applied.to}: {applied.placed} rows.")
     for found in applied.findings:
         if not found.holds:
             notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
     if applied.left_out:
-        notice(
-            f"{applied.left_out} records are in no class of {applied.release}, and are left out.",
-            quiet=quiet,
-        )
+        common.say(f"{applied.left_out} records are in no class of {applied.release}, and are left out.")
     if applied.counts_persons:
         notice(
             f"Warning: The requirements of {applied.release} count persons, and whose the records of "
@@ -130,7 +127,7 @@ def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> 
     if not common.sql:
         print_tables(found.tables(), common.form)
         stops = ", ".join(dict.fromkeys(each.stopped for each in found.distributions))
-        notice(f"Made table {found.into}: {len(found.rows())} rows. Stopped by: {stops}.", quiet=common.quiet)
+        common.say(f"Made table {found.into}: {len(found.rows())} rows. Stopped by: {stops}.")
 
 
 @takes(TrainRequest)
@@ -148,14 +145,14 @@ def train(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
         model = db.train(**given)
         if not common.sql:
             print_model(model, None, common.form)
-            _announce(model, database, quiet=common.quiet)
+            _announce(model, database, common)
 
 
-def _announce(model: Model, database: Path, *, quiet: bool) -> None:
-    notice(f"Stored model {model.name}: {len(model.tree().nodes)} nodes.", quiet=quiet)
+def _announce(model: Model, database: Path, common: Common) -> None:
+    common.say(f"Stored model {model.name}: {len(model.tree().nodes)} nodes.")
     predict = ["ppdm", "predict", str(database), model.name, "TABLE", "--into", f"{model.name}_predicted"]
     for command in (["ppdm", "show", str(database), model.name], predict):
-        notice(f"  {shlex.join(command)}", quiet=quiet)
+        common.say(f"  {shlex.join(command)}")
 
 
 def print_model(model: Model, test: str | None, form: Format) -> None:
@@ -189,9 +186,9 @@ def predict(database: DatabasePath, given: Given, common: CommonOfSpark) -> None
     if not common.sql:
         print_tables([("", (made.column, "records"), list(made.classes.items()))], common.form)
         rows, kind = sum(made.classes.values()), "view" if made.is_view else "table"
-        notice(f"Made {kind} {made.into}: {rows} rows.", quiet=common.quiet)
+        common.say(f"Made {kind} {made.into}: {rows} rows.")
         if made.to is not None:
-            notice(f"Wrote {made.to}: {rows} rows.", quiet=common.quiet)
+            common.say(f"Wrote {made.to}: {rows} rows.")
 
 
 _GENERATED = (
@@ -220,4 +217,4 @@ def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     if not common.sql:
         print_tables([("", ("class", "records"), list(made.classes.items()))], common.form)
         rows = given["rows"]
-        notice(f"Made table {given['into']}: {rows} records, seed {made.seed}.", quiet=common.quiet)
+        common.say(f"Made table {given['into']}: {rows} records, seed {made.seed}.")

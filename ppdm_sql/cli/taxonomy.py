@@ -79,7 +79,7 @@ def add(
     with common.using(database, write=True) as db:
         write_taxonomy(db.engine, taxonomy, name)
     size = f"{len(taxonomy.labels)} nodes, {len(taxonomy.leaves)} leaves"
-    notice(f"Stored {name}: {size}.", quiet=common.quiet or common.sql)
+    common.say(f"Stored {name}: {size}.")
 
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
