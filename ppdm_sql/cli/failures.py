@@ -60,7 +60,8 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
             except KeyboardInterrupt:
                 raise typer.Exit(stopped.say()) from None
             except BrokenPipeError:
-                _leave_pipe()
+                # what is still buffered goes nowhere: the reader, such as ``head``, has seen enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise typer.Exit(PIPE_CLOSED_EXIT) from None
             except Exception as error:
                 code = stopped.say() if stopped.number else print_error(error, debug=bool(words.get("debug")))
@@ -103,15 +104,12 @@ def print_error(error: Exception, *, debug: bool) -> int:
     if debug and isinstance(error, EngineError) and error.engine_text:
         typer.echo(f"The engine's words: {error.engine_text}", err=True)
     typer.echo(f"Error: {known.problem}", err=True)
-    if known.remedy:
-        typer.echo(_typed(known.remedy), err=True)
-    return known.exit_code if known is error else UNEXPECTED_EXIT
-
-
-def _typed(remedy: str) -> str:
+    remedy = known.remedy
     for advice, typed in _WITH_OPTIONS.items():
         remedy = remedy.replace(advice, typed)
-    return remedy
+    if remedy:
+        typer.echo(remedy, err=True)
+    return known.exit_code if known is error else UNEXPECTED_EXIT
 
 
 def _unexpected(error: Exception) -> PpdmError:
@@ -120,11 +118,6 @@ def _unexpected(error: Exception) -> PpdmError:
         f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
         "Run again with --debug to see where, and report it.",
     )
-
-
-def _leave_pipe() -> None:
-    """Send what is still buffered nowhere: the reader, such as ``head``, has seen enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 _WORDS = {"SIGTERM": "Terminated.", "SIGHUP": "Hung up."}
@@ -170,8 +163,8 @@ def stopping(*, commits_once: bool) -> Iterator[Stopping]:
     found = Stopping()
     token = on_commit.set(found.settle if commits_once else None)
     main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.getsignal(number) for number in SIGNALS if main}
-    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    handlers = {number: signal.getsignal(number) for number in SIGNALS if main}
+    before = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
     for number in before:
         signal.signal(number, found)
     try:

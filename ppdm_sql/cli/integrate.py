@@ -155,14 +155,11 @@ def transcript(
     """List the messages that made a release; or prove from both files that nothing else was sent."""
     with ppdm_sql.open(database, read_only=True) as db:
         if other is None:
-            rows = [entry[:6] for entry in transcript_of(asked.release, db)]
-            print_tables([("", COLUMNS, rows)], form)
+            columns = ("message", "round", "direction", "kind", "bytes", "sha256")
+            print_tables([("", columns, [entry[:6] for entry in transcript_of(asked.release, db)])], form)
             return
         with ppdm_sql.open(other, read_only=True) as there:
             checked = check(str(asked.release), db, there, other_name)
         print_tables(checked.tables(), form)
         if not checked.holds:
             raise typer.Exit(1)
-
-
-COLUMNS = ("message", "round", "direction", "kind", "bytes", "sha256")

@@ -60,18 +60,15 @@ def audit(
         audit = db.audit(**given, groups=groups if show_groups else 0)
     if not common.sql:
         print_tables(audit.tables(), common.form)
-        _note_absent(audit)
-        for text in audit.notices:
-            typer.echo(f"Note: {text}", err=True)
+        absent = [
+            said_absent(sensitive, found.absent_values)
+            for found in audit.findings
+            if found.absent_values
+            for sensitive in requirement_of(found.requirement).sensitive_columns
+        ]
+        for text in (*absent, *audit.notices):
+            notice(f"Note: {text}")
         raise typer.Exit(0 if audit.holds else 1)
-
-
-def _note_absent(audit: ppdm_sql.Audit) -> None:
-    """Say on stderr where a template protects what the column does not hold."""
-    for found in audit.findings:
-        for sensitive in requirement_of(found.requirement).sensitive_columns:
-            if found.absent_values:
-                typer.echo(f"Note: {said_absent(sensitive, found.absent_values)}", err=True)
 
 
 @takes(ApplyRequest)

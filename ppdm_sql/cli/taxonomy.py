@@ -35,7 +35,6 @@ EXAMPLES = (
     "ppdm taxonomy add bank.duckdb jobs job.csv",
     "ppdm taxonomy show bank.duckdb jobs",
 )
-COLUMNS = ("node", "parent", "label", "depth", "leaf")
 
 taxonomy = group(EXAMPLES)
 Delimiter = Annotated[
@@ -60,7 +59,11 @@ def show(
         )
         sys.stdout.writelines(f"{guide}{label}\n" for guide, label, _ in drawn(branches))
     else:
-        print_tables([("", COLUMNS, _rows(found))], form)
+        leaves = set(found.leaves)
+        parents = (None if parent < 0 else parent for parent in found.parents)
+        nodes = enumerate(zip(parents, found.labels, found.depths, strict=True))
+        rows = [(node, *told, node in leaves) for node, told in nodes]
+        print_tables([("", ("node", "parent", "label", "depth", "leaf"), rows)], form)
 
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
@@ -111,13 +114,3 @@ def suggest(
     if asked.into is not None:
         told = f"It lists values of {asked.column}."
         notice(f"Wrote {asked.into}: {len(found.leaves)} leaves. {told}", quiet=quiet)
-
-
-def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:
-    leaves = set(taxonomy.leaves)
-    return [
-        (node, None if parent < 0 else parent, label, depth, node in leaves)
-        for node, (parent, label, depth) in enumerate(
-            zip(taxonomy.parents, taxonomy.labels, taxonomy.depths, strict=True)
-        )
-    ]

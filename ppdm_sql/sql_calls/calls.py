@@ -35,11 +35,6 @@ from ppdm_sql.sql_calls.describing import (
     verified,
 )
 
-
-class Unfit(Exception):
-    """A value that is not of the form that an argument takes."""
-
-
 RESERVED = ("column", "into", "limit", "to")
 """Names of arguments that are reserved words of SQL, which stand in quotes."""
 
@@ -54,7 +49,7 @@ def value(call: str, option: Option, given: object) -> Any:
         return _READERS[option.form](given)
     except PpdmError:
         raise
-    except (Unfit, ValueError, TypeError, ZeroDivisionError):
+    except (ValueError, TypeError, ZeroDivisionError):
         raise InvalidOption(
             f"The argument {option.argument} of {call} cannot be used.",
             f"Write it as {sql_name(option)} := {option.example} ({option.form.value}).",
@@ -69,7 +64,7 @@ Reader = Callable[[Any], Any]
 def _one_of(*kinds: type) -> Reader:
     def checked(value: object) -> Any:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise Unfit
+            raise TypeError
         return value
 
     return checked
@@ -81,7 +76,7 @@ _nothing = _one_of()
 
 def _whole(value: object) -> int:
     if (found := _number(value)) != int(found):
-        raise Unfit
+        raise TypeError
     return int(found)
 
 
@@ -92,7 +87,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 def _bounds(value: object) -> tuple[Any, Any]:
     if not isinstance(value, list) or len(value) != 2 or None in value:
-        raise Unfit
+        raise TypeError
     return value[0], value[1]
 
 
