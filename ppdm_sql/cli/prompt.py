@@ -92,7 +92,7 @@ def converse(session: Session, *, keep_history: bool, quiet: bool, debug: bool) 
             notice("Interrupted.")
         except Exception as error:
             print_error(error, debug=debug)
-        names.forget()
+        names.known = []
 
 
 def _word(text: str) -> str:
@@ -136,18 +136,15 @@ class _Names(Completer):
     def __init__(self, session: Session) -> None:
         self._session = session
         self._keywords = self._read(_KEYWORDS)
-        self._names: list[str] = []
-
-    def forget(self) -> None:
-        self._names = []
+        self.known: list[str] = []  # nothing: they are read again when they are needed next
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """Give the names that begin as the word before the cursor does, then keywords."""
         word = document.get_word_before_cursor(pattern=_WORD)
-        self._names = self._names or [
+        self.known = self.known or [
             name if _PLAIN.fullmatch(name) else quoted(name) for name in self._read(_NAMES)
         ]
-        for name in (*self._names, *(self._keywords if word else ())):
+        for name in (*self.known, *(self._keywords if word else ())):
             if name.lower().lstrip('"').startswith(word.lower().lstrip('"')):
                 yield Completion(name, start_position=-len(word))
 

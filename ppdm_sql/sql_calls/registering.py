@@ -291,17 +291,18 @@ class Registration:
             with _turns.run(self._prefix):
                 self._watch.refuse_open(transaction, statement)
                 with contextlib.closing(self._engine(catalog, schema)) as engine:
-                    if call.writes:
-                        _refuse_read_only(engine, call, catalog)
-                    found = self._run(call, Database(engine), given)
+                    found = self._run(call, engine, given, catalog)
             return [dict(zip(names, row, strict=True)) for row in found]
 
         return rows
 
-    def _run(self, call: Call, db: Database, given: str) -> list[Row]:
+    def _run(self, call: Call, engine: Engine, given: str, catalog: str) -> list[Row]:
+        db = Database(engine)
         db.progress = self._progress
         try:
-            return running.interruptible(partial(run, call, db, given), db.engine)
+            if call.writes:
+                _refuse_read_only(engine, call, catalog)
+            return running.interruptible(partial(run, call, db, given), engine)
         except UnknownTable as error:
             remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
             raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None

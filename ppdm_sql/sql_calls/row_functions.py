@@ -10,20 +10,20 @@ import hashlib
 import hmac
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise_draws import centred, normal_root, normal_value
 from ppdm_sql.privacy import Requirement, parse
 from ppdm_sql.privacy.level import level_of
-from ppdm_sql.release.catalogue import CatalogueRow, find
-from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.mapping import Mapped, mapped
+from ppdm_sql.release.catalogue import find
+from ppdm_sql.release.mapping import mapped
 
 PARTS = (
     "STRUCT(kind VARCHAR, columns VARCHAR[], sensitive VARCHAR, protected VARCHAR[], threshold DOUBLE, "
@@ -161,9 +161,6 @@ FUNCTIONS = (
 
 # -- the cut of a release applied to single values, as ppdm apply does to a table ---------------
 
-UNTYPED = '"NULL"'
-"""The type of a bare NULL."""
-
 Asked = tuple[str, str, str, str, str]
 """Current database and schema, release, column, and type of the value."""
 
@@ -193,11 +190,8 @@ class Generalizer:
 
     def _labels(self, asked: Asked, texts: Sequence[str | None]) -> dict[str | None, str]:
         catalog, schema, release, name, type_text = asked
-        engine = self._engine(catalog, schema)
-        try:
+        with closing(self._engine(catalog, schema)) as engine:
             return labels(engine, release, name, texts, type_text)
-        finally:
-            engine.close()
 
 
 def generalizing(engine: Callable[[str, str], Engine]) -> RowFunction:
@@ -228,23 +222,19 @@ def labels(
         )
     narrowed = replace(shape, columns=tuple(c for c in shape.columns if c.name == wanted), count=None)
     with engine.workspace():
-        kind = plain_type("VARCHAR" if type_text == UNTYPED else type_text)
+        bare = type_text == '"NULL"'  # a NULL without a type
+        kind = plain_type("VARCHAR" if bare else type_text)
         cast = "SELECT g.text, CAST(g.text AS {kind}) AS value FROM unnest($texts::VARCHAR[]) AS g (text)"
         given = sql(cast, kind=kind)
         source = engine.materialize("asked_values", given, {"texts": list(texts)})
-        (found,) = _mapped(engine, row, narrowed, source, Column("value", type_text))
+        try:
+            (found,) = mapped(engine, row, narrowed, source, {wanted: Column("value", type_text)})
+        except InvalidSource:
+            raise InvalidSource(
+                f"Values of the type {type_title(type_text)} cannot be compared with the intervals of "
+                f"{wanted!r} in {shape.name!r}.",
+                "Cast them to the type that the column had when the release was made.",
+            ) from None
         joined = "SELECT t.text, m.label FROM {t} AS t LEFT JOIN {m} AS m ON m.value IS NOT DISTINCT FROM {c}"
         answered = sql(joined, t=source, m=found.labels, c=found.cell)
         return dict(engine.query(answered, step="labels"))
-
-
-def _mapped(engine: Engine, row: CatalogueRow, shape: Shape, source: Table, found: Column) -> list[Mapped]:
-    (name,) = shape.masked
-    try:
-        return mapped(engine, row, shape, source, {name: found})
-    except InvalidSource:
-        raise InvalidSource(
-            f"Values of the type {type_title(found.type)} cannot be compared with the intervals of "
-            f"{name!r} in {shape.name!r}.",
-            "Cast them to the type that the column had when the release was made.",
-        ) from None
