@@ -280,9 +280,9 @@ def test_a_comparison_passes_on_every_option_of_a_refinement() -> None:
     asked = CompareRequest("t", **given, method=("tds", "hce-tdr", "pda"))  # type: ignore[arg-type]
     for tried in settings(asked):
         own = {item.name: getattr(tried.request, item.name) for item in options_of(type(tried.request))}
-        kept = ("kept",) if tried.method == "hce-tdr" else ("kept", "condition")
+        kept = ("kept",) if tried.row.method == "hce-tdr" else ("kept", "condition")
         assert own.pop("keep") == kept
-        assert own.pop("condition", ()) == (("condition",) if tried.method == "hce-tdr" else ())
+        assert own.pop("condition", ()) == (("condition",) if tried.row.method == "hce-tdr" else ())
         assert {name: own[name] for name in own if name in names} == {
             name: given[name] for name in own if name in names
         }

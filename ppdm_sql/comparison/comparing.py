@@ -1,14 +1,14 @@
 """Compares settings on one table, or releases that exist; publishes the best where asked to.
 
-The settings of a grid are every combination of the options that were given several values. The table is read
-once for all that mask the same columns, and rows are measured whatever made them.
+The settings of a grid are every combination of the options that were given several values. Their runs are
+those that publish, but for the end; runs that read the same of the table read it once.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import product
@@ -20,21 +20,19 @@ from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.exposure import class_sizes
 from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked, write_comparison
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, free_name, resolve_all
+from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, PpdmError, check_choice, said
 from ppdm_sql.evaluation.evaluating import BASELINES, SE, errors_of, tree_class
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun, generalize
 from ppdm_sql.methods.top_down.information_loss import DETAIL
-from ppdm_sql.methods.top_down.loop import State
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.suppress import SuppressionRun, suppress
 from ppdm_sql.options import CompareRequest, EvaluateRequest
 from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_measures
 from ppdm_sql.progress import Progress, SilentProgress
-from ppdm_sql.release import CatalogueRow, Draft, Release, check_free, get, releases
+from ppdm_sql.release import CatalogueRow, Release, check_free, get, releases
 from ppdm_sql.release.catalogue import READ, SHAPE
 from ppdm_sql.release.draft import MeasureRow
 from ppdm_sql.release.exporting import check_target
@@ -46,8 +44,6 @@ from ppdm_sql.version import __version__
 SUPPRESSION, CONDITIONED = "pda", "hce-tdr"
 METHODS = ("tds", CONDITIONED, SUPPRESSION)
 """The methods that a grid can try: those that are given requirements."""
-GRID = ("k", "method", "suppress_records")
-"""The options that may have several values, the outermost first."""
 OF_TABLES = (
     *("require", "k", "class_column", "taxonomies", "keep_best", "into"),
     *("person", "limits", "weights", "min_widths", "tops", "bottoms"),
@@ -62,17 +58,12 @@ OF_TABLES = (
 class Setting:
     """One setting of the grid."""
 
-    name: str  # what sets it apart from the others
-    choices: Mapping[str, object]  # the options that have several values, with its own
+    row: ComparedRow  # what it is called, still without numbers
     request: RefinementRequest  # what its run is asked
-
-    @property
-    def method(self) -> str:
-        return self.request.method if isinstance(self.request, GeneralizeRequest) else SUPPRESSION
 
 
 def settings(asked: CompareRequest) -> list[Setting]:
-    """List the settings of a grid."""
+    """List the settings of a grid, the k outermost."""
     for method in asked.method:
         check_choice("method", method, METHODS)
     values: dict[str, Any] = {
@@ -80,20 +71,20 @@ def settings(asked: CompareRequest) -> list[Setting]:
         "method": asked.method or ("tds",),
         "suppress_records": asked.suppress_records or ("0",),
     }
-    varied = {name for name in GRID if len(set(values[name])) > 1} or {"method"}
+    varied = {name for name, given in values.items() if len(set(given)) > 1} or {"method"}
     into = asked.into or f"comparison_{secrets.token_hex(8)}"
     found = []
-    for combination in product(*(dict.fromkeys(values[name]) for name in GRID)):
-        choices = dict(zip(GRID, combination, strict=True))
-        named = ", ".join(_said(name, value) for name, value in choices.items() if name in varied)
-        tried = {name: value for name, value in choices.items() if name in varied or name != GRID[-1]}
-        told = {name: value for name, value in tried.items() if value is not None}
-        found.append(Setting(named, told, _request(asked, into, **choices)))
+    for k, method, share in product(*map(dict.fromkeys, values.values())):
+        words = {"k": f"k = {k}", "method": method, "suppress_records": f"{share} left out"}
+        name = ", ".join(word for option, word in words.items() if option in varied)
+        choices = {"k": k, "method": method}
+        if "suppress_records" in varied:
+            choices["suppress_records"] = share
+        told = {option: value for option, value in choices.items() if value is not None}
+        request = _request(asked, into, k, method, share)
+        row = ComparedRow((name,), method, told, tuple(map(str, request.require)))
+        found.append(Setting(row, request))
     return found
-
-
-def _said(name: str, value: object) -> str:
-    return {"method": f"{value}", "k": f"k = {value}"}.get(name, f"{value} left out")
 
 
 def _request(
@@ -123,15 +114,14 @@ def _requirements(asked: CompareRequest, k: int | None) -> Iterator[Requirement]
     if k is not None and not any(isinstance(one, Measure) for one in found):
         raise InvalidOption("--k has no columns that it is about.", "Give them with --qi A,B.")
     for one in found:
-        yield _limited(one, k) if isinstance(one, Measure) else one
-
-
-def _limited(measure: Measure, k: int | None) -> Requirement:
-    if not isinstance(measure.of, KAnonymity):
-        raise InvalidOption(f"The requirement {str(measure)!r} has no limit.", "Write its limit.")
-    if k is None:
-        raise InvalidOption("No k is given.", "Add the k to try, such as --k 2,5,10.")
-    return replace(measure.of, k=k)
+        if not isinstance(one, Measure):
+            yield one
+        elif not isinstance(one.of, KAnonymity):
+            raise InvalidOption(f"The requirement {str(one)!r} has no limit.", "Write its limit.")
+        elif k is None:
+            raise InvalidOption("No k is given.", "Add the k to try, such as --k 2,5,10.")
+        else:
+            yield replace(one.of, k=k)
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -198,31 +188,18 @@ def _write(engine: Engine, found: Comparison, page: Path, *, force: bool) -> Non
         raise
 
 
+def _rows(count: int, row_of: Callable[[int], ComparedRow]) -> tuple[tuple[ComparedRow, ...], bool]:
+    """Make rows until Ctrl-C, of which the first one is not spared; tell whether it came."""
+    rows: list[ComparedRow] = []
+    try:
+        rows.extend(map(row_of, range(count)))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    return tuple(rows), len(rows) < count
+
+
 # -- settings on a table ---------------------------------------------------------------------------
-
-
-class CollapsedRows(RefinementRun):
-    """A run whose rows stay collapsed, since nobody reads them but what measures them."""
-
-    def outputs(self, atoms: Atoms) -> list[Output]:
-        """Add the number of records, unless the release has it anyway."""
-        columns = super().outputs(atoms)
-        return columns if self.roles.count else [*columns, Output("n", self._records, "count")]
-
-    @property
-    def _records(self) -> str:
-        return free_name("records", self.columns)
-
-    def draft(self, transformed: State) -> Draft:
-        return replace(super().draft(transformed), count=self.roles.count or self._records)
-
-
-class CollapsedGeneralization(CollapsedRows, GeneralizationRun):
-    pass
-
-
-class CollapsedSuppression(CollapsedRows, SuppressionRun):
-    pass
 
 
 class SettingProgress(SilentProgress):
@@ -230,7 +207,7 @@ class SettingProgress(SilentProgress):
 
     def __init__(self, listener: Progress) -> None:
         self._said = set[str]()
-        self._listener, self.of, self.update = listener, listener.start, listener.update  # type: ignore[method-assign]
+        self._listener, self.update = listener, listener.update  # type: ignore[method-assign]
 
     def notice(self, text: str) -> None:
         if text not in self._said:
@@ -241,31 +218,29 @@ class SettingProgress(SilentProgress):
 def _tried(engine: Engine, source: Source, asked: CompareRequest, progress: Progress) -> Comparison:
     """Try the settings, and publish the best one where that is asked for."""
     with given(engine, source, asked.types, asked.nulls, progress=progress) as table:
-        found, tried = engine.alone(lambda: _grid(engine, table, asked, progress))
+        tried = settings(asked)
+        found = engine.alone(lambda: _grid(engine, table, tried, asked, progress))
         if asked.keep_best is None:
             return ranked(found)
         if found.interrupted:
             progress.warn("Not all settings were tried, so none is published.")
             return ranked(found)
-        best = _best(found, tried, asked.keep_best)
-        progress.start(f"publishing {best.name}")
+        best = tried[_best(found, asked.keep_best)]
+        progress.start(f"publishing {best.row.name}")
         release = engine.alone(lambda: _published(engine, table, best.request, progress))
         return replace(ranked(found), best=release)
 
 
-def _best(found: Comparison, tried: Sequence[Setting], by: str) -> Setting:
+def _best(found: Comparison, by: str) -> int:
     """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
-    least = [
-        (getattr(row.numbers, BEST[by]), row.numbers.detail_lost or 0.0, place)
-        for place, row in enumerate(found.rows)
-        if getattr(row.numbers, BEST[by]) is not None
-    ]
+    numbers = [(getattr(row.numbers, BEST[by]), row.numbers.detail_lost or 0.0) for row in found.rows]
+    least = [(*here, place) for place, here in enumerate(numbers) if here[0] is not None]
     if not least:
         raise InvalidOption(
             f"No setting has a number for {said(by)}, so none is published.",
             "See the table, without --keep-best.",
         )
-    return tried[min(least)[2]]
+    return min(least)[-1]
 
 
 def _published(engine: Engine, table: str, request: RefinementRequest, progress: Progress) -> Release:
@@ -275,59 +250,41 @@ def _published(engine: Engine, table: str, request: RefinementRequest, progress:
 
 
 def _grid(
-    engine: Engine, source: str, asked: CompareRequest, listener: Progress
-) -> tuple[Comparison, list[Setting]]:
+    engine: Engine, source: str, tried: Sequence[Setting], asked: CompareRequest, listener: Progress
+) -> Comparison:
     """Try every setting; Ctrl-C ends with those that were tried."""
-    progress, tried = SettingProgress(listener), settings(asked)
-    runs = [_run(engine, source, setting.request, asked, progress) for setting in tried]
-    refused = [found for found in runs if isinstance(found, PpdmError)]
-    if len(refused) == len(runs):
-        raise refused[0]
-    read: dict[tuple[object, ...], tuple[Atoms, Table]] = {}  # by what the collapsed source depends on
+    progress = SettingProgress(listener)
+    runs = [_run(engine, source, setting.request, progress) for setting in tried]
+    possible = [run for run in runs if isinstance(run, RefinementRun)]
+    if not possible:
+        raise next(run for run in runs if isinstance(run, PpdmError))
+    known: dict[object, tuple[Atoms, Table]] = {}
     baseline: dict[str, float] = {}
 
     def row_of(number: int) -> ComparedRow:
-        setting, run = tried[number], runs[number]
-        progress.of(f"setting {number + 1} of {len(tried)}, {setting.name}")
-        texts = tuple(map(str, setting.request.require))
-        row = ComparedRow((setting.name,), setting.method, setting.choices, texts)
+        row, run = tried[number].row, runs[number]
+        listener.start(f"setting {number + 1} of {len(tried)}, {row.name}")
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
-        if run.collapsed_over not in read:
-            read[run.collapsed_over] = run.read(), run.rows
-        atoms, run.rows = read[run.collapsed_over]
-        return _measured(engine, run, atoms, row, baseline if asked.evaluate else None)
+        run.folded = not asked.evaluate  # a classifier reads source and release alike, record by record
+        return _measured(engine, run, run.read_among(known), row, baseline if asked.evaluate else None)
 
     with engine.workspace(), engine.snapshot():
-        next(run for run in runs if not isinstance(run, PpdmError)).check_kept()
-        rows, interrupted = _until_interrupted(map(row_of, range(len(tried))))
-    return Comparison(source, rows, interrupted, baseline=baseline), tried
+        possible[0].check_kept()
+        rows, interrupted = _rows(len(tried), row_of)
+    return Comparison(source, rows, interrupted, baseline=baseline)
 
 
 def _run(
-    engine: Engine, source: str, request: RefinementRequest, asked: CompareRequest, progress: Progress
+    engine: Engine, source: str, request: RefinementRequest, progress: Progress
 ) -> RefinementRun | PpdmError:
     """Make the run of a setting, or give what it cannot be asked."""
     try:
-        # a classifier reads source and release alike, record by record
         if isinstance(request, GeneralizeRequest):
-            generalized = GeneralizationRun if asked.evaluate else CollapsedGeneralization
-            return generalized(engine, source, request, progress)
-        return (SuppressionRun if asked.evaluate else CollapsedSuppression)(engine, source, request, progress)
+            return GeneralizationRun(engine, source, request, progress)
+        return SuppressionRun(engine, source, request, progress)
     except (InvalidOption, ColumnRoleError) as error:
         return error
-
-
-def _until_interrupted(made: Iterable[ComparedRow]) -> tuple[tuple[ComparedRow, ...], bool]:
-    """Collect rows until Ctrl-C, of which the first one is not spared."""
-    rows: list[ComparedRow] = []
-    try:
-        rows.extend(made)
-    except KeyboardInterrupt:
-        if not rows:
-            raise
-        return tuple(rows), True
-    return tuple(rows), False
 
 
 def _measured(
@@ -344,24 +301,17 @@ def _measured(
         rows, people = engine.materialize("rows", draft.select), [draft.person] if draft.person else []
         known = _grouped_by(draft.requirements)
         numbers = _numbers(engine, rows, draft.requirements, known, draft.count, people, draft.measures)
-        left_out = atoms.records - (numbers.records or 0)
-        row = replace(row, seconds=time.perf_counter() - started)
-        if baseline is not None:
-            numbers = replace(numbers, error=_error_of_draft(engine, draft, rows, baseline, run.progress))
-    return replace(row, numbers=replace(numbers, left_out=left_out))
-
-
-def _error_of_draft(
-    engine: Engine, draft: Draft, rows: Table, baseline: dict[str, float], progress: Progress
-) -> float:
-    """Measure the error of a classifier on rows that are not published."""
-    shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
-    parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
-    row = CatalogueRow(
-        *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
-        *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
-    )
-    return _error(engine, row, shape, baseline, progress)
+        numbers = replace(numbers, left_out=atoms.records - (numbers.records or 0))
+        row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
+        if baseline is None:
+            return row
+        shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
+        parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
+        unpublished = CatalogueRow(
+            *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
+            *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
+        )
+        return _with_error(engine, row, unpublished, shape, baseline, run.progress)
 
 
 # -- releases that exist ---------------------------------------------------------------------------
@@ -375,32 +325,24 @@ def _compared(
 
     def row_of(number: int) -> ComparedRow:
         progress.start(f"release {number + 1} of {len(found)}, {found[number].name}")
-        return _row(engine, found[number], asked, progress, baseline)
+        row = found[number].row()
+        shape, requirements = row.shape(engine.current()[0]), row.asked
+        known = _grouped_by(requirements)
+        if asked.quasi_identifier:
+            known = [resolve_all(asked.quasi_identifier, shape.names, table=row.release)]
+        with engine.workspace():
+            of = engine.overlay(shape.owned_rows()), requirements, known, shape.count, shape.people
+            numbers = _numbers(engine, *of, found[number].measures())
+        compared = ComparedRow((row.release,), row.method, {}, row.requirements, numbers)
+        if not asked.evaluate:
+            return compared
+        try:
+            with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
+                return _with_error(engine, compared, row, shape, baseline, progress)
+        except PpdmError as refused:
+            return replace(compared, problem=f"Not evaluated: {refused.problem}")
 
-    rows, interrupted = _until_interrupted(map(row_of, range(len(found))))
-    return Comparison("", rows, interrupted, baseline=baseline)
-
-
-def _row(
-    engine: Engine, release: Release, asked: CompareRequest, progress: Progress, baseline: dict[str, float]
-) -> ComparedRow:
-    row = release.row()
-    shape, requirements = row.shape(engine.current()[0]), row.asked
-    known = _grouped_by(requirements)
-    if asked.quasi_identifier:
-        known = [resolve_all(asked.quasi_identifier, shape.names, table=row.release)]
-    with engine.workspace():
-        rows = engine.overlay(shape.owned_rows())
-        numbers = _numbers(engine, rows, requirements, known, shape.count, shape.people, release.measures())
-    found = ComparedRow((release.name,), row.method, {}, row.requirements, numbers)
-    if not asked.evaluate:
-        return found
-    try:
-        with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
-            error = _error(engine, row, shape, baseline, progress)
-    except PpdmError as refused:
-        return replace(found, problem=f"Not evaluated: {refused.problem}")
-    return replace(found, numbers=replace(numbers, error=error))
+    return Comparison("", *_rows(len(found), row_of), baseline=baseline)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -437,14 +379,19 @@ def _numbers(
     )
 
 
-def _error(
-    engine: Engine, row: CatalogueRow, shape: Shape, baseline: dict[str, float], progress: Progress
-) -> float:
-    """Measure the error of a classifier on rows; the first time also those that go into ``baseline``."""
+def _with_error(
+    engine: Engine,
+    compared: ComparedRow,
+    row: CatalogueRow,
+    shape: Shape,
+    baseline: dict[str, float],
+    progress: Progress,
+) -> ComparedRow:
+    """Add the error of a classifier; those that no release changes go into ``baseline`` the first time."""
     wanted = (SE,) if baseline else (SE, *BASELINES)
     found = errors_of(engine, row, shape, EvaluateRequest(seeds=1), wanted, progress)
     baseline |= {name: found[name] for name in found if name != SE}
-    return found[SE]
+    return replace(compared, numbers=replace(compared.numbers, error=found[SE]))
 
 
 def _grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from itertools import product
 from math import log
 from pathlib import Path
@@ -14,14 +14,11 @@ from ppdm_sql.errors import some
 from ppdm_sql.release import Release
 from ppdm_sql.release.exporting import write_page
 from ppdm_sql.report.notebook import pictures
-from ppdm_sql.report.page import Drawing, Picture, html, several, spelled
+from ppdm_sql.report.page import FRONTIER, OTHER, Drawing, Picture, html, several, spelled
 from ppdm_sql.results import PER_CENT, SHARE, Result, ResultTable
 
-FRONTIER, OTHER = "beaten by no other", "beaten by another"
 WIDTH, HEIGHT, LETTER, LINE, SPOT = 480, 300, 6.5, 14, 5
 """Of the space for points, a letter and a line of names, and half a point, in the picture's own unit."""
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-TICKS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RISKS = {
     "highest_risk": "highest risk of a record",
     "confidence": "highest confidence of a template",
@@ -81,6 +78,27 @@ class ComparedRow:
     def name(self) -> str:
         """The release, or all settings."""
         return "; ".join(self.names)
+
+    @property
+    def is_unmet(self) -> bool:
+        """Whether the settings cannot be met."""
+        return bool(self.problem) and self.numbers.records is None
+
+    def of(self, number: str) -> float | None:
+        """Give one of the numbers as it was measured."""
+        found: float | None = getattr(self.numbers, number)
+        return found
+
+    def cells(self) -> dict[str, Any]:
+        """Give everything by the names of columns."""
+        numbers = {name: _rounded(number) for name, number in asdict(self.numbers).items()}
+        seconds = None if self.seconds is None else round(self.seconds, 2)
+        named = {"setting": self.name, "release": self.name, "method": self.method, **self.choices}
+        return named | numbers | {"seconds": seconds, "frontier": self.at_frontier, "problem": self.problem}
+
+
+def _rounded(number: float | None) -> float | None:
+    return round(number, 6) if isinstance(number, float) else number
 
 
 BEST: Mapping[str, str] = {
@@ -142,22 +160,19 @@ class Comparison(Result):
 
     def tables(self) -> list[ResultTable]:
         """Give the rows as a table; numbers that nobody has are left out."""
-        choices = list(dict.fromkeys(name for row in self.rows for name in row.choices))
+        choices = dict.fromkeys(name for row in self.rows for name in row.choices)
         first = ("setting", *choices) if self.of else ("release", "method")
-        numbers = self.measured
         timed = any(row.seconds is not None for row in self.rows)
         unmet = any(row.problem for row in self.rows)
-        heads = (*first, *numbers, *(["seconds"] * timed), "frontier", *(["problem"] * unmet))
-        rows = [self._laid_out(row, choices, numbers, timed, unmet) for row in self.rows]
-        return [ResultTable("", heads, rows, UNITS, self._notes())]
+        names = (*first, *self.measured, *(["seconds"] * timed), "frontier", *(["problem"] * unmet))
+        return [self.table_of(self.rows, names, self._notes())]
 
-    def _laid_out(
-        self, row: ComparedRow, choices: Sequence[str], numbers: Sequence[str], timed: bool, unmet: bool
-    ) -> tuple[Any, ...]:
-        tried = [row.choices.get(name) for name in choices] if self.of else [row.method]
-        found = tuple(_rounded(getattr(row.numbers, name)) for name in numbers)
-        seconds = (None if row.seconds is None else round(row.seconds, 2),) * timed
-        return (row.name, *tried, *found, *seconds, row.at_frontier, *((row.problem,) * unmet))
+    def table_of(
+        self, rows: Sequence[ComparedRow], names: Sequence[str], notes: Sequence[str] = ()
+    ) -> ResultTable:
+        """Give some cells of some rows."""
+        cells = [row.cells() for row in rows]
+        return ResultTable("", names, [tuple(map(found.get, names)) for found in cells], UNITS, notes)
 
     def _notes(self) -> list[str]:
         """Say what was compared, what no other beats, and what became of it."""
@@ -170,10 +185,6 @@ class Comparison(Result):
         kept = "" if self.best is None else f"The release {self.best.name} was published."
         none = "Nothing was published." if self.of and self.best is None else ""
         return [sentence for sentence in (what, beaten, stopped, kept, none) if sentence]
-
-
-def _rounded(number: float | None) -> float | None:
-    return round(number, 6) if isinstance(number, float) else number
 
 
 def ranked(comparison: Comparison) -> Comparison:
@@ -230,28 +241,17 @@ def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bo
     (table,) = found.tables()
     # the name of a setting says what was tried, and what cannot be met has a chapter
     apart = {"problem", *(name for row in found.rows for name in row.choices)}
-    kept = [place for place, name in enumerate(table.columns) if name not in apart]
-    columns, *rows = ([row[place] for place in kept] for row in (table.columns, *table.rows))
-    for row, cells in zip(found.rows, rows, strict=True):
-        unmet = row.problem and row.numbers.records is None
-        cells[-1] = "yes" if row.at_frontier else "cannot be met" if unmet else ""
+    shown = found.table_of(found.rows, [name for name in table.columns if name not in apart])
+    places = ["yes" if row.at_frontier else "cannot be met" if row.is_unmet else "" for row in found.rows]
+    rows = [(*cells[:-1], place) for cells, place in zip(shown.rows, places, strict=True)]
     page = html(
         "comparison.html.jinja",
         found=found,
         lead=table.notes,
-        facts=_facts(found),
         pictures=list(pictures(found, Drawing())),
-        table=spelled(table._replace(columns=columns, rows=rows)),
+        table=spelled(shown._replace(rows=rows)),
     )
     write_page(engine, path, page.encode(), force=force)
-
-
-def _facts(comparison: Comparison) -> list[tuple[str, str]]:
-    """Say what holds for all rows alike."""
-    asked = {row.requirements for row in comparison.rows}
-    facts = [("Requirements", "; ".join(next(iter(asked))))] if len(asked) == 1 and any(asked) else []
-    words = {"BE": "A classifier on the source errs in", "majority": "Without any column"}
-    return facts + [(words.get(name, name), f"{rate:.1f} %") for name, rate in comparison.baseline.items()]
 
 
 @pictures.register
@@ -259,14 +259,10 @@ def _of_comparison(result: Comparison, drawing: Drawing) -> Iterator[Picture]:
     """Draw risk against the detail lost and, where it was measured, against the error of a classifier."""
     axes = {"detail_lost": ("detail lost", "~%"), "error": ("error of a classifier, in %", "~g")}
     for name, (title, form) in axes.items():
-        rows = [row for row in result.rows if None not in _place(result, row, name)]
+        # a risk of 0 is nowhere on a logarithmic scale
+        rows = [row for row in result.rows if row.of(result.risk) and row.of(name) is not None]
         if rows:
             yield _scatter(result, drawing, rows, name, title, form)
-
-
-def _place(comparison: Comparison, row: ComparedRow, name: str) -> tuple[float | None, float | None]:
-    """Give where a row is drawn; a risk of 0 is nowhere on a logarithmic scale."""
-    return getattr(row.numbers, comparison.risk) or None, getattr(row.numbers, name)
 
 
 def _scatter(
@@ -276,34 +272,29 @@ def _scatter(
     risk = RISKS[comparison.risk]
     places: dict[tuple[Any, ...], list[str]] = {}
     for row in rows:
-        key = (*_place(comparison, row, name), row.at_frontier, row.method)
+        side = FRONTIER if row.at_frontier else OTHER
+        key = row.of(comparison.risk), row.of(name), side, row.method
         places.setdefault(key, []).extend(row.names)
     points = [
-        {
-            "at": at,
-            "amount": amount,
-            "side": FRONTIER if best else OTHER,
-            "label": some(here, 1),
-            "method": method,
-        }
-        for (at, amount, best, method), here in places.items()
+        {"at": at, "amount": amount, "side": side, "label": some(here, 1), "method": method}
+        for (at, amount, side, method), here in places.items()
     ]
-    wanted = comparison.risk, name
-    numbers = [(row.name, *(getattr(row.numbers, one) for one in wanted)) for row in rows]
-    heads = ["setting" if comparison.of else "release", *wanted]
-    note = "In colour is what no other beats in everything that is drawn here. "
+    methods = list(dict.fromkeys(point["method"] for point in points))
+    shapes = {"symbolFillColor": "var(--quiet)", "orient": "bottom"} if len(methods) > 1 else None
+    look = {"across": risk, "up": title, "format": form, "methods": methods, "shapes": shapes}
+    heads = ["setting" if comparison.of else "release", comparison.risk, name]
     return Picture(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
-        drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
+        drawing.of_sides("scatter", points, (FRONTIER, OTHER), **look, **_named(points)),
         f"{several(len(points), 'point')}; the table gives each.",
-        spelled(ResultTable("", heads, numbers, UNITS)),
-        note + "Down and to the left is better.",
+        spelled(comparison.table_of(rows, heads)),
+        "In colour is what no other beats in everything that is drawn here. Down and to the left is better.",
         wide=True,
     )
 
 
-def _scales(points: Sequence[dict[str, Any]]) -> dict[str, object]:
-    """Choose the scales, risks on a logarithmic one, and let points be named where that hides nothing."""
+def _named(points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """Let points be named where that hides nothing; give the scales, that of risks a logarithmic one."""
     low, high = (pick(point["at"] for point in points) for pick in (min, max))
     least, most = (pick(point["amount"] for point in points) for pick in (min, max))
     low, high, room = low / 1.15, high * 1.15, max(most - least, 1e-3) / 10
@@ -324,16 +315,4 @@ def _scales(points: Sequence[dict[str, Any]]) -> dict[str, object]:
                 point |= {"named": True, "left": left, "rise": rise}
                 taken.append(name)
                 break
-    sides = [side for side in (FRONTIER, OTHER) if any(point["side"] == side for point in points)]
-    methods = list(dict.fromkeys(str(point["method"]) for point in points))
-    return {
-        "domain": [low, high],
-        "ticks": [tick for tick in TICKS if low <= tick <= high],
-        "amounts": [least, most],
-        "sides": sides,
-        "colours": ["var(--accent)" if side == FRONTIER else "var(--before)" for side in sides],
-        "legend": {"symbolType": "circle"} if len(sides) > 1 else None,
-        "methods": methods,
-        "shapes": [SHAPES[place % len(SHAPES)] for place in range(len(methods))],
-        "shapelegend": {"symbolFillColor": "var(--quiet)", "orient": "bottom"} if len(methods) > 1 else None,
-    }
+    return {"domain": [low, high], "amounts": [least, most]}

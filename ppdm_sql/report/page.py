@@ -30,14 +30,19 @@ if TYPE_CHECKING:
 
 VEGA_LITE = "v5.21"
 BEFORE, AFTER = "before", "after"
+FRONTIER, OTHER = "beaten by no other", "beaten by another"
 COLOURS = {
     BEFORE: "var(--before)",
     AFTER: "var(--accent)",
     "true": "var(--before)",
     "released": "var(--accent)",
     "reconstructed": "var(--ink)",
+    FRONTIER: "var(--accent)",
+    OTHER: "var(--before)",
 }
 """Of each side that a picture can show."""
+SYMBOLS = {"curve": "stroke", "lines": "stroke", "scatter": "circle"}
+"""In the legends of charts that have no bars."""
 _DRAWN = {
     *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
     *("defs", "clipPath", "linearGradient", "stop"),
@@ -236,8 +241,7 @@ class Drawing:
     ) -> str:
         """Draw a chart of some sides, in their order; a legend is there where there are several."""
         seen = [side for side in sides if any(row["side"] == side for row in rows)]
-        symbol = "stroke" if chart in ("curve", "lines") else "square"
-        legend = {"symbolType": symbol} if len(seen) > 1 else None
+        legend = {"symbolType": SYMBOLS.get(chart, "square")} if len(seen) > 1 else None
         colours = [COLOURS[side] for side in seen]
         return self.draw(chart, rows, sides=seen, colours=colours, legend=legend, **look)
 

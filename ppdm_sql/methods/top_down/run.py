@@ -24,7 +24,7 @@ from ppdm_sql.audit.before_publishing import left_out_of, too_small
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.masking import LeftOut, MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, check_choice, said
@@ -86,6 +86,8 @@ class RefinementRun(Run[State]):
     """Whether the run has the options that would let a column show more."""
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
+    folded = False
+    """Whether rows stay collapsed, with their number of records, as what only measures them reads them."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -285,9 +287,16 @@ class RefinementRun(Run[State]):
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
+    def read_among(self, known: dict[object, tuple[Atoms, Table]]) -> Atoms:
+        """Read the source, unless a run that reads the same did; ``known`` holds what runs have read."""
+        if self._collapsed_over not in known:
+            read = self.read(), self.rows
+            known[self._collapsed_over] = read  # which is another thing for a table that was elsewhere
+        atoms, self.rows = known[self._collapsed_over]
+        return atoms
+
     @property
-    def collapsed_over(self) -> tuple[object, ...]:
-        """What the collapsed source depends on; runs for which it is the same can share it."""
+    def _collapsed_over(self) -> tuple[object, ...]:
         coded, roles = tuple(item.name for item in self.coded), self.roles
         of = self.table, coded, roles.kept, roles.pseudonyms, roles.count, roles.person
         return *of, tuple(self.beside_symbol), self.request.symbol
@@ -415,7 +424,7 @@ class RefinementRun(Run[State]):
             parameters=self._parameters() | self.allowance.parameters(left_out),
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs, person),
-            count=self.roles.count,
+            count=self.count,
             columns=columns,
             symbol=request.symbol,
             rows=outcome.atoms.records,
@@ -536,7 +545,14 @@ class RefinementRun(Run[State]):
                 masking = self.maskings[self.attributes.index(output.name)]
                 output = replace(output, treatment=masking.treatment or output.treatment)
             outputs += [output, *self.bounds(output.name)]
+        if self.count != self.roles.count:
+            outputs.append(Output("n", str(self.count), "count"))
         return outputs
+
+    @property
+    def count(self) -> str | None:
+        """The column of the rows that says how many records each stands for."""
+        return self.roles.count or (free_name("records", self.columns) if self.folded else None)
 
     def _released(self, masked: MaskedAtoms, tops: Mapping[str, str], output: Output) -> ReleasedColumn:
         name, of, treatment = output.name, output.of, output.treatment
