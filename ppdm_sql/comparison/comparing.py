@@ -37,6 +37,7 @@ from ppdm_sql.release.catalogue import READ, SHAPE
 from ppdm_sql.release.draft import MeasureRow
 from ppdm_sql.release.exporting import check_target
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.report.page import vega
 from ppdm_sql.sources import Source, read_again
 from ppdm_sql.sources.given import given
 from ppdm_sql.version import __version__
@@ -150,9 +151,7 @@ def _check(engine: Engine, asked: CompareRequest) -> None:
     if asked.evaluate:
         tree_class()
     if asked.page is not None:
-        from ppdm_sql.report.page import Drawing  # few runs draw
-
-        Drawing()
+        vega()
         check_target(engine, Path(asked.page), force=asked.force)
     if (asked.keep_best is None) != (asked.into is None):
         raise InvalidOption(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from itertools import product
 from math import log
@@ -14,7 +14,7 @@ from ppdm_sql.errors import some
 from ppdm_sql.release import Release
 from ppdm_sql.release.exporting import write_page
 from ppdm_sql.report.notebook import pictures
-from ppdm_sql.report.page import FRONTIER, OTHER, Drawing, Picture, html, several, spelled
+from ppdm_sql.report.page import FRONTIER, OTHER, Chart, Picture, html, several
 from ppdm_sql.results import PER_CENT, SHARE, Result, ResultTable
 
 WIDTH, HEIGHT, LETTER, LINE, SPOT = 480, 300, 6.5, 14, 5
@@ -112,7 +112,7 @@ BEST: Mapping[str, str] = {
 NUMBERS = tuple(number.name for number in fields(ReleaseNumbers) if number.name != "records")
 """The numbers in the order of the table."""
 UNITS = {
-    **dict.fromkeys((*NUMBERS, "seconds"), ""),
+    **dict.fromkeys(("suppress_records", *NUMBERS, "seconds"), ""),
     **dict.fromkeys(("highest_risk", "average_risk", "confidence", "detail_lost"), SHARE),
     "error": PER_CENT,
 }
@@ -248,25 +248,25 @@ def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bo
         "comparison.html.jinja",
         found=found,
         lead=table.notes,
-        pictures=list(pictures(found, Drawing())),
-        table=spelled(shown._replace(rows=rows)),
+        pictures=list(pictures(found)),
+        table=shown._replace(rows=rows),
     )
     write_page(engine, path, page.encode(), force=force)
 
 
 @pictures.register
-def _of_comparison(result: Comparison, drawing: Drawing) -> Iterator[Picture]:
+def _of_comparison(result: Comparison) -> Iterable[Picture]:
     """Draw risk against the detail lost and, where it was measured, against the error of a classifier."""
     axes = {"detail_lost": ("detail lost", "~%"), "error": ("error of a classifier, in %", "~g")}
     for name, (title, form) in axes.items():
         # a risk of 0 is nowhere on a logarithmic scale
         rows = [row for row in result.rows if row.of(result.risk) and row.of(name) is not None]
         if rows:
-            yield _scatter(result, drawing, rows, name, title, form)
+            yield _scatter(result, rows, name, title, form)
 
 
 def _scatter(
-    comparison: Comparison, drawing: Drawing, rows: Sequence[ComparedRow], name: str, title: str, form: str
+    comparison: Comparison, rows: Sequence[ComparedRow], name: str, title: str, form: str
 ) -> Picture:
     """Draw one number against the risk; rows at the same place are one point."""
     risk = RISKS[comparison.risk]
@@ -285,9 +285,9 @@ def _scatter(
     heads = ["setting" if comparison.of else "release", comparison.risk, name]
     return Picture(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
-        drawing.of_sides("scatter", points, (FRONTIER, OTHER), **look, **_named(points)),
+        Chart("scatter", points, look | _named(points)),
         f"{several(len(points), 'point')}; the table gives each.",
-        spelled(comparison.table_of(rows, heads)),
+        comparison.table_of(rows, heads),
         "In colour is what no other beats in everything that is drawn here. Down and to the left is better.",
         wide=True,
     )

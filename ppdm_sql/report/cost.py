@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -28,9 +28,11 @@ from ppdm_sql.report.page import (
     AFTER,
     BEFORE,
     NONE,
-    Drawing,
+    Chart,
     Number,
     Picture,
+    aligned,
+    bar_chart,
     beside,
     count,
     enumerated,
@@ -44,7 +46,6 @@ from ppdm_sql.report.subject import (
     MOST_LISTED,
     Bar,
     CountedSide,
-    FrequentValues,
     Subject,
     ValueCount,
     least_width,
@@ -64,6 +65,8 @@ _INTERVAL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
 _TIME = re.compile(r"\[?\d{4}(s|-.*|, .*)?")
 """A year, a decade, or what begins with a year and a month: as texts they are in time's order."""
 _INFORMATION = "class information: "
+SIZES = [step * 10**power for power in range(19) for step in (1, 2, 5)]
+"""Marks of an axis of class sizes; those beyond its end are not drawn."""
 MOST_PAIRED = 8
 """Columns that are held against each other at most."""
 GROUPS = 20
@@ -90,11 +93,11 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
         said = f"Every record of the release shows {label(after.listed[0].value)}."
         return [] if before is None else [replace(_before(subject, item.name, before), note=said)]
     if before is None:
-        return [value_bars(subject, item.name, {AFTER: subject.after})]
+        return [value_bars(item.name, {AFTER: subject.after})]
     if item.treatment == "generalized":
-        right = value_bars(subject, item.name, {AFTER: subject.after}, f"{item.name}, after")
+        right = value_bars(item.name, {AFTER: subject.after}, f"{item.name}, after")
         return [replace(_before(subject, item.name, before), starts=True), right]
-    return [value_bars(subject, item.name, {BEFORE: before, AFTER: subject.after})]
+    return [value_bars(item.name, {BEFORE: before, AFTER: subject.after})]
 
 
 def _are_codes(name: str, found: Sequence[Bar]) -> bool:
@@ -116,7 +119,7 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
     drawable = values > MOST_BARS and before.has_places(name) and not _looks_coded(name, type_text, values)
     bars = before.bars(name, HISTOGRAM_BARS) if drawable else []
     if len(bars) < 2:
-        return value_bars(subject, name, {BEFORE: before}, title)
+        return value_bars(name, {BEFORE: before}, title)
     dates = kind_of(type_text) in MOMENTS
     rows = [
         (Number(str(_drawn(bar.lower, dates))[:10]) if dates else bar.lower, round(bar.records))
@@ -124,43 +127,45 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
     ]
     return Picture(
         title,
-        histogram(subject.drawing, name, {BEFORE: bars}, dates=dates),
+        histogram(name, {BEFORE: bars}, dates=dates),
         f"{name} in the source, drawn to scale; {several(values, 'different value')}.",
         numbers([f"{name} from", "records"], rows),
         f"{several(values, 'different value')}.",
     )
 
 
-def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
+def value_bars(name: str, sides: Mapping[str, CountedSide], title: str = "") -> Picture:
     found = {side: counted.counts(name) for side, counted in sides.items()}
     every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)
     order = list(every)[:MOST_LISTED]
-    records = {side: {one.value: one.records for one in counts.listed} for side, counts in found.items()}
+    records = {side: dict(counts.listed) for side, counts in found.items()}
     for side, counted in sides.items():
         missing = [value for value in order if value not in records[side]]
         if missing and found[side].values > len(found[side].listed):
             records[side] |= counted.records_of(name, missing)
     drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
     drawn = in_order(drawn)
-    rows = [(value, *(n.get(value, 0) for n in records.values())) for value in order]
     different = max(counts.values for counts in found.values())
     left_out = different - len(order)
     said = [
         *([f"The {len(drawn)} most frequent of {different:,} values."] if different > len(drawn) else []),
         *([f"The table leaves out {several(left_out, 'value')}."] if left_out > 0 else []),
     ]
-    step = 12 if len(sides) > 1 else 20
     words = "; ".join(
         f"{label(value)}: {beside({side: count(n.get(value, 0)) for side, n in records.items()})}"
         for value in drawn[:3]
     )
     return Picture(
         title or name,
-        subject.bars(drawn, records, step=step),
+        bar_chart(drawn, records, step=12 if len(sides) > 1 else 20),
         f"Records by the value of {name}. {words}.",
-        numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], rows),
+        numbers([name, *_heads(sides)], aligned(order, records)),
         " ".join(said),
     )
+
+
+def _heads(sides: Collection[str]) -> list[str]:
+    return [f"records {side}" if len(sides) > 1 else "records" for side in sides]
 
 
 def in_order(values: Sequence[str | None]) -> list[str | None]:
@@ -240,7 +245,7 @@ def _intervals(
     said = [f"{label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
-        histogram(subject.drawing, item.name, bars, dates=dates),
+        histogram(item.name, bars, dates=dates),
         f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
         numbers([item.name, "records"], rows),
         " ".join(said),
@@ -254,36 +259,34 @@ def _wide(bar: Bar) -> Bar:
 
 
 def histogram(
-    drawing: Drawing, title: str, bars: dict[str, list[Bar]], *, dates: bool = False, sizes: str = ""
-) -> str:
+    title: str, bars: Mapping[str, Sequence[Bar]], *, dates: bool = False, sizes: str = ""
+) -> Chart:
     """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
-    high = max((bar.records / (bar.upper - bar.lower) for found in bars.values() for bar in found), default=0)
+    every = [(side, bar, bar.upper - bar.lower) for side, found in bars.items() for bar in found]
+    high = max((bar.records / width for _, bar, width in every), default=0)
     of, unit = ("unit", 1.0) if not dates else ("day", DAY) if high * DAY >= 1 else ("year", YEAR)
     rows = [
         {
             "lower": _drawn(bar.lower, dates),
             "upper": _drawn(bar.upper, dates),
-            "amount": bar.records if sizes else bar.records * unit / (bar.upper - bar.lower),
+            "amount": bar.records if sizes else bar.records * unit / width,
             "side": side,
         }
-        for side, found in bars.items()
-        for bar in found
+        for side, bar, width in every
     ]
     both = len(bars) > 1
-    most = max((bar.upper for found in bars.values() for bar in found), default=1)
-    ticks = [step * 10**power for power in range(19) for step in (1, 2, 5) if step * 10**power <= most]
-    return drawing.of_sides(
-        *("histogram", rows, list(bars)),
-        title=title,
-        up=sizes or f"records per {of}",
-        kind="temporal" if dates else "quantitative",
-        scale={"type": "log", "domainMin": 1, "nice": False} if sizes else {"zero": False, "nice": False},
-        ticks=ticks if sizes else None,
-        across=",~f" if sizes else None,
-        format=",~f" if high * unit >= 1 else ".2~g",
-        outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
-        opacities=([0.7, 0.25] if both else [0.8, 0.8]),  # of a single one it makes NaN
-    )
+    look = {
+        "title": title,
+        "up": sizes or f"records per {of}",
+        "kind": "temporal" if dates else "quantitative",
+        "scale": {"type": "log", "domainMin": 1, "nice": False} if sizes else {"zero": False, "nice": False},
+        "ticks": SIZES if sizes else None,
+        "across": ",~f" if sizes else None,
+        "format": ",~f" if high * unit >= 1 else ".2~g",
+        "outlines": ["var(--paper)", "var(--accent)"] if both else ["var(--paper)"],
+        "opacities": [0.7, 0.25] if both else [0.8, 0.8],  # of a single one it makes NaN
+    }
+    return Chart("histogram", rows, look)
 
 
 def _drawn(place: float, dates: bool) -> float | str:
@@ -339,22 +342,23 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
     width = edges[1] - edges[0]
     lines = {NOISY: subject.after.bars(name, 60), RECONSTRUCTED: estimate}
     if subject.before is not None and name in subject.before.codes:
-        within = (edges[0], edges[-1])
-        lines = {TRUE: subject.before.bars(name, len(estimate), within), **lines}
+        lines = {TRUE: subject.before.bars(name, len(estimate), (edges[0], edges[-1])), **lines}
     rows = [row for side, bars in lines.items() for row in _outline(side, bars, width)]
-    cells: list[tuple[Any, ...]] = []
-    for place, bar in enumerate(estimate):
-        true = [round(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
-        ends = (Number(f"{end:,.6g}") for end in (bar.lower, bar.upper))
-        cells.append((*ends, *true, round(bar.records)))
-    heads = ["from", "to", *([TRUE] if TRUE in lines else []), "reconstructed"]
-    look = {"title": name, "up": f"records in {measure(width)}", "format": ",~f", "height": 220}
+    listed = {side: bars for side, bars in lines.items() if side != NOISY}
+    cells = [
+        (*(Number(f"{end:,.6g}") for end in bars[-1][:2]), *(round(bar.records) for bar in bars))
+        for bars in zip(*listed.values(), strict=False)
+    ]
     return Picture(
         name,
-        subject.drawing.of_sides("lines", rows, list(lines), **look),
+        lines_chart(name, rows, f"records in {measure(width)}", ",~f", 220),
         f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
-        numbers(heads, [row for row in cells if len(row) == len(heads)]),
+        numbers(["from", "to", *listed], cells),
     )
+
+
+def lines_chart(title: str, rows: Sequence[Mapping[str, object]], up: str, form: str, height: int) -> Chart:
+    return Chart("lines", rows, {"title": title, "up": up, "format": form, "height": height})
 
 
 def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, object]]:
@@ -367,28 +371,23 @@ def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, obj
 
 def _categories(subject: Subject, name: str, found: Distribution | None, model: NoiseModel) -> Picture:
     """Draw the released, the reconstructed and, for the owner, the true frequencies of categories."""
-    released = _by_value(subject.after.counts(name))
-    sides: dict[str, dict[str | None, float]] = {AFTER: released}
+    released = dict(subject.after.counts(name).listed)
+    sides: dict[str, Mapping[str | None, float]] = {AFTER: released}
     if subject.before is not None and name in subject.before.codes:
-        sides = {BEFORE: _by_value(subject.before.counts(name)), **sides}
+        sides = {BEFORE: dict(subject.before.counts(name).listed), **sides}
     if found is not None and found.values and model.kind == "retain":
-        guessed = [float(part) * found.records for part in found.probabilities]
+        guessed = [round(float(part) * found.records) for part in found.probabilities]
         sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
     order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
-    rows = [(value, *(round(n.get(value, 0)) for n in sides.values())) for value in order[:MOST_LISTED]]
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
-        subject.bars(order[:MOST_BARS], sides),
+        bar_chart(order[:MOST_BARS], sides),
         f"Records by the value of {name}, which is {words}.",
-        numbers([name, *(f"records {side}" for side in sides)], rows),
+        numbers([name, *(f"records {side}" for side in sides)], aligned(order[:MOST_LISTED], sides)),
         f"Each value is {words}."
         + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
     )
-
-
-def _by_value(counts: FrequentValues) -> dict[str | None, float]:
-    return {one.value: one.records for one in counts.listed}
 
 
 # -- what is left out -------------------------------------------------------------------------
@@ -424,30 +423,25 @@ def left_out(subject: Subject) -> list[ResultTable]:
 # -- what the columns tell of the class -----------------------------------------------------
 
 
-def information(subject: Subject, measures: Sequence[Measured]) -> list[Picture]:
-    found = class_information(measures)
+def information(measures: Sequence[Measured]) -> list[Picture]:
+    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
     if not found:
         return []
     sides = {
-        BEFORE: {name: m.before for name, m in found.items()},
-        AFTER: {n: m.after for n, m in found.items()},
+        side: {m.measure.removeprefix(_INFORMATION): getattr(m, side) for m in found}
+        for side in (BEFORE, AFTER)
     }
     rows = [
         (name, before, after, min(1.0, after / before) if before and after is not None else None)
-        for name, (_, before, after) in found.items()
+        for name, before, after in aligned(sides[AFTER], sides)
     ]
     picture = Picture(
         "What a column tells of the class",
-        subject.bars(list(found), sides, title="bits", form=".2~f"),
+        bar_chart(list(sides[AFTER]), sides, title="bits", form=".2~f"),
         "Information about the class, in bits beyond chance, that each column carries before and after.",
         numbers(["column", "bits before", "bits after", "kept"], rows, "kept"),
     )
     return [picture]
-
-
-def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
-    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
-    return {m.measure.removeprefix(_INFORMATION): m for m in found}
 
 
 # -- what columns have in common -----------------------------------------------------------------
@@ -458,11 +452,10 @@ def associations(subject: Subject) -> tuple[list[Picture], list[str]]:
     wanted, apart = _compared(subject)
     if len(wanted) < 2:
         return [], []
-    after = _strengths(subject.after, wanted)
-    pictures = [_heat(subject, "After" if subject.before else "In the release", wanted, after)]
+    sides = {"In the release": subject.after}
     if subject.before is not None:
-        pictures = [_heat(subject, "Before", wanted, _strengths(subject.before, wanted)), *pictures]
-    return pictures, apart
+        sides = {"Before": subject.before, "After": subject.after}
+    return [_heat(title, wanted, _strengths(side, wanted)) for title, side in sides.items()], apart
 
 
 def _compared(subject: Subject) -> tuple[list[str], list[str]]:
@@ -533,7 +526,7 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     return side.engine.materialize("paired", paired)
 
 
-def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) -> Picture:
+def _heat(title: str, names: Sequence[str], found: Strengths) -> Picture:
     rows = [
         {"across": across, "down": down, "text": NONE if v is None else f"{v:.2f}", "size": round(v or 0, 9)}
         for (across, down), v in found.items()
@@ -544,4 +537,4 @@ def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) 
     says = f"{title}: the association of each pair of {enumerated(list(names))}."
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
-    return Picture(title, subject.drawing.draw("heat", rows), says, numbers(["column", "column", "V"], cells))
+    return Picture(title, Chart("heat", rows), says, numbers(["column", "column", "V"], cells))

@@ -5,9 +5,8 @@ It carries no style of its own but what pictures need, so that a notebook's own 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import singledispatch
-from itertools import pairwise
 from typing import Any
 
 from ppdm_sql.audit import Audit
@@ -16,19 +15,21 @@ from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.methods.perturbation.reconstruct import Reconstruction
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
-from ppdm_sql.report.cost import class_information, histogram
-from ppdm_sql.report.page import AFTER, BEFORE, Drawing, Picture, html
-from ppdm_sql.report.subject import Bar
+from ppdm_sql.report.cost import information, lines_chart
+from ppdm_sql.report.page import AFTER, Chart, Picture, bar_chart, html, vega
+from ppdm_sql.report.promise import class_sizes
+from ppdm_sql.report.subject import MOST_BARS
 from ppdm_sql.report.trees import drawn_tree
 from ppdm_sql.results import Result
 
-MOST_PICTURES, MOST_BARS = 6, 12
+MOST_PICTURES = 6
 
 
 def html_of(result: Result) -> str:
     tables, said = result.tables(), repr(result)
     try:
-        shown = list(pictures(result, Drawing()))
+        vega()
+        shown = list(pictures(result))
     except PpdmError:
         shown = []
     return html(
@@ -41,65 +42,48 @@ def html_of(result: Result) -> str:
 
 
 @singledispatch
-def pictures(result: Result, drawing: Drawing) -> Iterator[Picture]:
+def pictures(result: Result) -> Iterable[Picture]:
     """Draw a result; most have no picture."""
-    yield from ()
+    return ()
 
 
 @pictures.register
-def _of_release(result: Release, drawing: Drawing) -> Iterator[Picture]:
-    if found := class_information(result.measures()):
-        before = {name: m.before or 0.0 for name, m in found.items()}
-        after = {name: m.after or 0.0 for name, m in found.items()}
-        title = "What a column tells of the class"
-        yield _bars(drawing, title, {BEFORE: before, AFTER: after}, "bits", ".2~f")
+def _of_release(result: Release) -> Iterable[Picture]:
+    return information(result.measures())
 
 
 @pictures.register
-def _of_audit(result: Audit, drawing: Drawing) -> Iterator[Picture]:
-    for sizes in result.class_sizes:
-        bars = [Bar(low, high + 1, records) for low, high, _, records in sizes.ranges]
-        what = f"{result.counted} in the class"
-        svg = histogram(drawing, what, {AFTER: bars}, sizes=result.counted)
-        yield _titled(f"Class sizes on {', '.join(sizes.quasi_identifier)}", svg)
+def _of_audit(result: Audit) -> Iterable[Picture]:
+    return [class_sizes({AFTER: sizes}, result.counted) for sizes in result.class_sizes]
 
 
 @pictures.register
-def _of_evaluation(result: Evaluation, drawing: Drawing) -> Iterator[Picture]:
+def _of_evaluation(result: Evaluation) -> Iterable[Picture]:
     errors = {rate.error: rate.mean for rate in result.rates if " - " not in rate.error}
-    yield _bars(drawing, "Errors, in per cent of the tested records", {AFTER: errors}, "per cent")
+    yield _titled("Errors, in per cent of the tested records", _bars(errors, "per cent", ",~f"))
 
 
 @pictures.register
-def _of_reconstruction(result: Reconstruction, drawing: Drawing) -> Iterator[Picture]:
+def _of_reconstruction(result: Reconstruction) -> Iterable[Picture]:
     for found in result.distributions[:MOST_PICTURES]:
         of = found.attribute + ("" if found.class_value is None else f", {found.class_value}")
         shares = list(map(float, found.probabilities))
         if found.edges is None:
-            yield _bars(drawing, of, {AFTER: dict(zip(found.values, shares, strict=True))}, "share", ".0%")
+            yield _titled(of, _bars(dict(zip(found.values, shares, strict=True)), "share", ".0%"))
             continue
-        starts = [lower for lower, _ in pairwise(map(float, found.edges))]
-        points = [*zip(starts, shares, strict=True), (float(found.edges[-1]), 0.0)]
+        points = zip(map(float, found.edges), [*shares, 0.0], strict=True)
         rows = [{"at": at, "amount": amount, "side": AFTER} for at, amount in points]
-        look = {"title": found.attribute, "up": "share", "format": "~%", "height": 130}
-        yield _titled(of, drawing.of_sides("lines", rows, [AFTER], **look))
+        yield _titled(of, lines_chart(found.attribute, rows, "share", "~%", 130))
 
 
 @pictures.register
-def _of_model(result: Model, drawing: Drawing) -> Iterator[Picture]:
-    yield drawn_tree(drawing, result.tree())
+def _of_model(result: Model) -> Iterable[Picture]:
+    return [drawn_tree(result.tree())]
 
 
-def _bars(
-    drawing: Drawing,
-    title: str,
-    sides: Mapping[str, Mapping[Any, float]],
-    across: str,
-    form: str = ",~f",
-) -> Picture:
-    names = list(dict.fromkeys(name for found in sides.values() for name in found))[:MOST_BARS]
-    return _titled(title, drawing.bars(names, sides, across, form))
+def _bars(found: Mapping[Any, float], title: str, form: str) -> Chart:
+    return bar_chart(list(found)[:MOST_BARS], {AFTER: found}, title, form, 14)
 
 
-def _titled(title: str, svg: str) -> Picture:
-    return Picture(title, svg, title)
+def _titled(title: str, chart: Chart) -> Picture:
+    return Picture(title, chart, title)

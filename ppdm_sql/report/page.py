@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from xml.etree import ElementTree
 
 from ppdm_sql.errors import EngineError, InvalidOption
@@ -133,17 +134,21 @@ def label(value: str | None) -> str:
     return "NULL" if value is None else value
 
 
-# -- tables, pictures and trees --------------------------------------------------------------------
+# -- tables and pictures ---------------------------------------------------------------------------
 
 
 def numbers(columns: Sequence[str], rows: Iterable[Sequence[Any]], *shares: str) -> ResultTable:
     return ResultTable("", columns, list(rows), dict.fromkeys(shares, SHARE))
 
 
-def spelled(table: ResultTable) -> ResultTable:
-    """Write the names of columns as words, without underscores between them."""
-    units = {name.replace("_", " "): unit for name, unit in table.units.items()}
-    return table._replace(columns=[name.replace("_", " ") for name in table.columns], units=units)
+def aligned(keys: Iterable[Any], sides: Mapping[str, Mapping[Any, Any]]) -> list[tuple[Any, ...]]:
+    """Give rows of what each side has of some keys, 0 where it has nothing."""
+    return [(key, *(found.get(key, 0) for found in sides.values())) for key in keys]
+
+
+def heads(table: ResultTable) -> list[str]:
+    """Name the columns for readers: words for numbers of ours, and columns of the data as they are called."""
+    return [name.replace("_", " ") if name in table.units else name for name in table.columns]
 
 
 def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
@@ -182,12 +187,20 @@ def _cell(value: object, unit: str | None) -> Cell:
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
+class Chart(NamedTuple):
+    """A description of ``charts/``, and what fills it."""
+
+    name: str
+    rows: Sequence[Mapping[str, Any]]  # its data; of a chart of several sides each row names its own
+    look: Mapping[str, Any] = MappingProxyType({})  # for the ``@name`` of the description
+
+
 @dataclass(frozen=True)
 class Picture:
     """A chart with the numbers that it shows."""
 
     title: str  # what it shows, in a few words
-    svg: str  # the chart, safe to be put into a page
+    chart: Chart
     says: str  # what the picture says, for those who cannot see it
     numbers: ResultTable = numbers((), ())  # the same as a table
     note: str = ""  # what else is to be said, such as what was left out
@@ -195,71 +208,56 @@ class Picture:
     starts: bool = False  # whether it starts a line, as the first of two that belong together does
 
 
-@dataclass(frozen=True)
-class Branch:
-    """A node of a tree that opens and closes."""
-
-    label: Cell  # what it is called; None is NULL
-    note: str = ""  # what is said beside it
-    shown: bool = False  # whether it is one of those that the release shows
-    children: Sequence[Branch] = ()  # the nodes below it
-    is_open: bool = True  # whether it is open at first
-
-
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-class Drawing:
-    """Draws the pictures of one page; identifiers in them are told apart by the number of the picture."""
+def bar_chart(
+    shown: Sequence[str | None],
+    sides: Mapping[str, Mapping[Any, float | None]],
+    title: str = "records",
+    form: str = ",~f",
+    step: int = 12,
+) -> Chart:
+    """Draw numbers by what they are of, on one side or beside each other; what a side lacks is 0."""
+    rows = [
+        {"label": label(value), "side": side, "amount": numbers.get(value, 0)}
+        for value in shown
+        for side, numbers in sides.items()
+    ]
+    return Chart("bars", rows, {"title": title, "format": form, "step": step})
 
-    def __init__(self) -> None:
-        try:
-            import vl_convert
-        except ImportError as cause:
-            raise InvalidOption(
-                "Charts are drawn by vl-convert-python, which is missing.",
-                "Install it with pip install 'ppdm-sql[report]'.",
-            ) from cause
-        self._numbers, self._vega = itertools.count(1), vl_convert
 
-    def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
-        """Draw a chart; values are for the ``@name`` of its description, which is Vega's if it has data."""
-        spec = _filled(_description(chart), values)
-        try:
-            if "data" in spec:
-                spec["data"][0]["values"] = list(rows)
-                svg = self._vega.vega_to_svg(spec)
-            else:
-                spec |= {"config": _description("config"), "data": {"values": list(rows)}}
-                svg = self._vega.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-        except ValueError as cause:
-            raise EngineError(f"The chart {chart!r} cannot be drawn.", "Report this as a defect.") from cause
-        return _cleaned(svg, f"p{next(self._numbers)}-")
+def vega() -> Any:
+    """Give the library that draws."""
+    try:
+        import vl_convert
+    except ImportError as cause:
+        raise InvalidOption(
+            "Charts are drawn by vl-convert-python, which is missing.",
+            "Install it with pip install 'ppdm-sql[report]'.",
+        ) from cause
+    return vl_convert
 
-    def of_sides(
-        self, chart: str, rows: Sequence[Mapping[str, Any]], sides: Sequence[str], **look: Any
-    ) -> str:
-        """Draw a chart of some sides, in their order; a legend is there where there are several."""
-        seen = [side for side in sides if any(row["side"] == side for row in rows)]
-        legend = {"symbolType": SYMBOLS.get(chart, "square")} if len(seen) > 1 else None
-        colours = [COLOURS[side] for side in seen]
-        return self.draw(chart, rows, sides=seen, colours=colours, legend=legend, **look)
 
-    def bars(
-        self,
-        shown: Sequence[str | None],
-        sides: Mapping[str, Mapping[Any, float | None]],
-        title: str,
-        form: str = ",~f",
-        step: int = 14,
-    ) -> str:
-        """Draw numbers by what they are of, on one side or beside each other; what a side lacks is 0."""
-        rows = [
-            {"label": label(value), "side": side, "amount": numbers.get(value, 0)}
-            for value in shown
-            for side, numbers in sides.items()
-        ]
-        return self.of_sides("bars", rows, list(sides), title=title, format=form, step=step)
+def drawn(chart: Chart, number: int) -> str:
+    """Draw a picture of a page as SVG; identifiers in it are told apart by its number.
+
+    A description is Vega's if it has data. Sides stand in their order, and a legend where there are several.
+    """
+    seen = [side for side in COLOURS if any(row.get("side") == side for row in chart.rows)]
+    legend = {"symbolType": SYMBOLS.get(chart.name, "square")} if len(seen) > 1 else None
+    sided = {"sides": seen, "colours": [COLOURS[side] for side in seen], "legend": legend}
+    spec = _filled(_description(chart.name), sided | dict(chart.look))
+    try:
+        if "data" in spec:
+            spec["data"][0]["values"] = list(chart.rows)
+            svg = vega().vega_to_svg(spec)
+        else:
+            spec |= {"config": _description("config"), "data": {"values": list(chart.rows)}}
+            svg = vega().vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    except ValueError as cause:
+        raise EngineError(f"The chart {chart.name!r} cannot be drawn.", "Report this as a defect.") from cause
+    return _cleaned(svg, f"p{number}-")
 
 
 @cache
@@ -314,8 +312,9 @@ def html(template: str, **shown: object) -> str:
     """Fill a template: HTML that needs nothing else, and that may do nothing but show itself."""
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    page = templates().get_template(template).render(style=style, digest=digest, **shown)
-    return page.translate(_DIRECTIONS)
+    number = itertools.count(1)
+    shown |= {"style": style, "digest": digest, "draw": lambda chart: drawn(chart, next(number))}
+    return templates().get_template(template).render(shown).translate(_DIRECTIONS)
 
 
 @cache
@@ -335,7 +334,7 @@ def templates() -> Environment:
         "made": lambda: f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}.",
     }
     found.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
-    found.filters["error"] = lambda per_cent: f"{per_cent:.1f} %"
+    found.filters |= {"heads": heads, "error": lambda per_cent: f"{per_cent:.1f} %"}
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -17,21 +17,23 @@ from ppdm_sql.report.cost import histogram
 from ppdm_sql.report.page import (
     AFTER,
     BEFORE,
+    Chart,
     Number,
     Picture,
+    aligned,
+    bar_chart,
     beside,
     count,
     measure,
     numbers,
     share,
 )
-from ppdm_sql.report.subject import BARS, Bar, Measurements, Reached, Subject
+from ppdm_sql.report.subject import BARS, Bar, Measurements, Subject
 from ppdm_sql.results import ResultTable
 
 STATUSES = ("uniquely", "collectively", "not identifiable")
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 """Risks of a record or person for which the share of those with at least as much is listed."""
-TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 def asked(subject: Subject) -> list[ResultTable]:
@@ -57,7 +59,7 @@ def _amount(found: Finding) -> Number:
 
 def distributions(subject: Subject) -> list[Picture]:
     """Draw the distribution behind each requirement; class sizes once for each set of columns."""
-    pictures = [_sizes(subject, place) for place in range(len(subject.measured.sizes))]
+    pictures = [class_sizes(found, subject.counted) for found in _sizes(subject)]
     return pictures + [
         _reached_by(subject, place, requirement)
         for place, requirement in enumerate(subject.requirements)
@@ -65,81 +67,78 @@ def distributions(subject: Subject) -> list[Picture]:
     ]
 
 
-def _of_sides(subject: Subject) -> Iterator[tuple[str, Measurements]]:
-    if subject.measured_before is not None:
-        yield BEFORE, subject.measured_before
-    yield AFTER, subject.measured
+def _of_sides(subject: Subject) -> dict[str, Measurements]:
+    before = {} if subject.measured_before is None else {BEFORE: subject.measured_before}
+    return {**before, AFTER: subject.measured}
 
 
-def _sizes(subject: Subject, place: int) -> Picture:
-    found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
+def class_sizes(found: Mapping[str, ClassSizes], counted: str) -> Picture:
+    """Draw the records, or persons, by the size of their class."""
     ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
-    label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
-    records = {
-        side: {low: (classes, n) for low, _, classes, n in sizes.ranges} for side, sizes in found.items()
-    }
+    here = {side: {low: (n, of) for low, _, n, of in sizes.ranges} for side, sizes in found.items()}
     bars = {
         side: [Bar(low, high + 1, n) for low, high, _, n in sizes.ranges] for side, sizes in found.items()
     }
     cells = [
-        (Number(label[low]), *(n for side in found for n in records[side].get(low, (0, 0))))
-        for low, _ in ranges
+        (Number(f"{low}" if low == high else f"{low}–{high}"), *_pairs(here, low)) for low, high in ranges
     ]
-    names = ["class size", *_heads(found, "classes", subject.counted)]
-    on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
+    on = ", ".join(found[AFTER].quasi_identifier)
     smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
     return Picture(
         f"Class sizes on {on}",
-        histogram(subject.drawing, f"{counted} in the class", bars, sizes=counted),
+        histogram(f"{counted} in the class", bars, sizes=counted),
         f"{counted.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
-        numbers(names, cells),
+        numbers(["class size", *_heads(found, "classes", counted)], cells),
         f"Smallest class: {smallest}.",
     )
 
 
+def _pairs(sides: Mapping[str, Mapping[int, tuple[int, int]]], key: int) -> list[int]:
+    """Give classes or groups, and who is in them, of each side."""
+    return [number for found in sides.values() for number in found.get(key, (0, 0))]
+
+
 def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Picture:
-    found = {side: measured.reached[place] for side, measured in _of_sides(subject)}
+    found = {side: measured.reached[place] for side, measured in _of_sides(subject).items()}
     shown = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in found.items() if reached}
-    last = max(bar for bars in shown.values() for bar in bars)
-    (reached, *_) = (one for one in found.values() if one is not None)
-    label = [_bar_label(requirement, reached, bar) for bar in range(last + 1)]
+    width = next(one.width for one in found.values() if one is not None)
+    label = [
+        _bar_label(requirement, width, bar)
+        for bar in range(max(bar for one in shown.values() for bar in one) + 1)
+    ]
     rows = [
-        {"label": label[bar], "side": side, "amount": bars.get(bar, (0, 0))[1]}
-        for bar in range(last + 1)
+        {"label": text, "side": side, "amount": bars.get(bar, (0, 0))[1]}
+        for bar, text in enumerate(label)
         for side, bars in shown.items()
     ]
     cells = [
-        (Number(label[bar]), *(n for bars in shown.values() for n in bars.get(bar, (0, 0))))
-        for bar in range(last + 1)
+        (Number(text), *_pairs(shown, bar))
+        for bar, text in enumerate(label)
         if any(bar in bars for bars in shown.values())
     ]
+    counted = subject.counted
     unit = "confidence" if requirement.counts is Counts.PROTECTED else requirement.form
-    names = [unit, *_heads(shown, "groups", subject.counted)]
-    asked = subject.measured.findings[place]
+    angle = -40 if sum(len(text) + 2 for text in label) > 70 else 0
+    look = {"title": f"{unit} of the group", "up": counted, "format": ",~f", "angle": angle}
+    worst = f"orst group of the release: {_amount(subject.measured.findings[place])}"
     return Picture(
         f"{unit.capitalize()}: {requirement}",
-        subject.draw("columns", rows, title=f"{unit} of the group", **_axes(subject.counted, label)),
-        f"{subject.counted.capitalize()} by the {unit} of their group under {requirement}. "
-        f"The worst group of the release: {_amount(asked)}.",
-        numbers(names, cells),
-        f"Worst group of the release: {_amount(asked)}; the limit is {_limit(requirement)}.",
+        Chart("columns", rows, look),
+        f"{counted.capitalize()} by the {unit} of their group under {requirement}. The w{worst}.",
+        numbers([unit, *_heads(shown, "groups", counted)], cells),
+        f"W{worst}; the limit is {_limit(requirement)}.",
     )
 
 
-def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
-    lower, upper = bar * reached.width, (bar + 1) * reached.width
+def _bar_label(requirement: Requirement, width: float, bar: int) -> str:
+    lower, upper = bar * width, (bar + 1) * width
     more = bar == BARS - 1
     if requirement.counts is Counts.PROTECTED:
         return f"{100 * lower:.0f}–{100 * upper:.0f} %"
     if requirement.worst == "min":
         return f"{bar}{'+' if more else ''}"
     return f"{measure(lower)}+" if more else f"{measure(lower)}–{measure(upper)}"
-
-
-def _axes(counted: str, labels: Iterable[str]) -> dict[str, object]:
-    long = sum(len(label) + 2 for label in labels) > 70
-    return {"up": counted, "format": ",~f", "angle": -40 if long else 0}
 
 
 def _heads(sides: Collection[str], *what: str) -> list[str]:
@@ -167,11 +166,17 @@ def alone(subject: Subject) -> list[str]:
 
 
 def curves(subject: Subject) -> list[Picture]:
-    return [_curve(subject, place) for place in range(len(subject.measured.sizes))]
+    return [_curve(found, subject.counted) for found in _sizes(subject)]
 
 
-def _curve(subject: Subject, place: int) -> Picture:
-    found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
+def _sizes(subject: Subject) -> list[dict[str, ClassSizes]]:
+    """Give the class sizes of each set of columns, by side."""
+    sides = _of_sides(subject)
+    places = range(len(subject.measured.sizes))
+    return [{side: measured.sizes[place] for side, measured in sides.items()} for place in places]
+
+
+def _curve(found: Mapping[str, ClassSizes], counted: str) -> Picture:
     points = sorted({at for sizes in found.values() for at in _points(sizes)})
     rows = [
         {"at": at, "side": side, "amount": _at_least(sizes, at)}
@@ -179,24 +184,13 @@ def _curve(subject: Subject, place: int) -> Picture:
         for at in points
     ]
     cells = [(at, *(_at_least(sizes, at) for sizes in found.values())) for at in RISKS]
-    on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
+    on, each = ", ".join(found[AFTER].quasi_identifier), counted.removesuffix("s")
     heads = ["risk of at least", *_heads(found, counted)]
-    each = counted.removesuffix("s")
     highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
     mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
     return Picture(
         f"Risk of a {each}, known by {on}",
-        subject.draw(
-            "curve",
-            rows,
-            title=f"risk of the {each}",
-            up=f"{counted} with at least this risk",
-            scale="log",
-            format=".0%",
-            across="~%",
-            rules=[],
-            ticks=[at for at in TICKS if at >= points[0]],
-        ),
+        Chart("curve", rows, {"title": f"risk of the {each}", "up": f"{counted} with at least this risk"}),
         f"Share of the {counted} by the least risk that they have. "
         f"Highest risk: {highest}. Mean risk: {mean}.",
         numbers(heads, cells, *heads),
@@ -223,42 +217,39 @@ def _points(sizes: ClassSizes) -> set[float]:
 
 
 def identifiable(subject: Subject, by: Sequence[str], source: Table | None) -> list[Picture]:
-    """Show, for each swapped column, who was identifiable before and after; the owner's."""
+    """Show, for each swapped column, who was identifiable before and after; the owner's.
+
+    Numbers of the source are counted in the bins that the release shows.
+    """
     swapped = [item.name for item in subject.columns("swapped")]
     if not swapped or not by:
         return []
-    after = {one.confidential: one for one in _identifiable(subject, swapped, by)}
-    before = {} if source is None else _before(subject, source, swapped, by)
-    return [_statuses(subject, name, before.get(name), after[name]) for name in swapped]
-
-
-def _identifiable(subject: Subject, swapped: Sequence[str], by: Sequence[str]) -> tuple[Identifiable, ...]:
-    view = subject.engine.overlay(subject.shape.rows())
-    return audit(subject.engine, view, count=subject.shape.count, confidential=swapped, by=by).identifiable
-
-
-def _before(
-    subject: Subject, source: Table, swapped: Sequence[str], by: Sequence[str]
-) -> dict[str, Identifiable]:
-    """Count the identifiable records of the source, numbers in the bins that the release shows."""
     engine, shape = subject.engine, subject.shape
-    shown = in_bins(source, engine.columns(source), shape.columns, "s")
-    view = engine.overlay(exp.select(exp.Star()).from_(shown))
-    found = audit(engine, view, count=shape.count, confidential=swapped, by=by).identifiable
-    return {one.confidential: one for one in found}
+    rows = {AFTER: shape.rows()}
+    if source is not None:
+        shown = in_bins(source, engine.columns(source), shape.columns, "s")
+        rows = {BEFORE: exp.select(exp.Star()).from_(shown), **rows}
+    found = {
+        side: audit(engine, engine.overlay(of), count=shape.count, confidential=swapped, by=by).identifiable
+        for side, of in rows.items()
+    }
+    return [
+        _statuses(
+            name,
+            {side: one for side, several in found.items() for one in several if one.confidential == name},
+        )
+        for name in swapped
+    ]
 
 
-def _statuses(subject: Subject, name: str, before: Identifiable | None, after: Identifiable) -> Picture:
-    sides = {side: one for side, one in ((BEFORE, before), (AFTER, after)) if one is not None}
+def _statuses(name: str, sides: Mapping[str, Identifiable]) -> Picture:
     records = {
         side: dict(zip(STATUSES, (one.unique, one.grouped, one.others), strict=True))
         for side, one in sides.items()
     }
     return Picture(
         f"Records whose {name} can be identified",
-        subject.bars(STATUSES, records, step=14),
+        bar_chart(STATUSES, records, step=14),
         f"Records that are uniquely, collectively or not identifiable in {name}.",
-        numbers(
-            ["identifiable", *sides], [(one, *(found[one] for found in records.values())) for one in STATUSES]
-        ),
+        numbers(["identifiable", *sides], aligned(STATUSES, records)),
     )

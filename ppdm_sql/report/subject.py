@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -32,7 +32,6 @@ from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.release import ReleasedColumn
 from ppdm_sql.release.labels import bin_label
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.report.page import AFTER, BEFORE, Drawing
 
 MOST_LISTED = 50
 """Values of a column that a table lists at most, the most frequent ones."""
@@ -332,7 +331,6 @@ class Subject:
     """
 
     engine: Engine  # inside a workspace
-    drawing: Drawing  # draws the pictures
     name: str  # the release
     method: str  # how it was made
     shape: Shape  # its columns
@@ -352,20 +350,7 @@ class Subject:
     def share_left_out(self) -> float:
         return self.left_out / (self.left_out + self.after.records)
 
-    @property
-    def sides(self) -> tuple[str, ...]:
-        return (AFTER,) if self.before is None else (BEFORE, AFTER)
-
     def columns(self, *treatments: str) -> list[ReleasedColumn]:
         """List the released columns of some treatments; of all that are counted where none is given."""
         every = [item for item in self.shape.columns if item.treatment not in UNCOUNTED]
         return [item for item in every if not treatments or item.treatment in treatments]
-
-    def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **look: Any) -> str:
-        return self.drawing.of_sides(chart, rows, self.sides, **look)
-
-    def bars(
-        self, shown: Sequence[str | None], sides: Mapping[str, Mapping[Any, float | None]], **look: Any
-    ) -> str:
-        """Draw records by what they are of."""
-        return self.drawing.bars(shown, sides, **{"title": "records", "step": 12, **look})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ppdm_sql.engine import Engine
@@ -12,21 +13,21 @@ from ppdm_sql.options import PageOptions
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.report.page import (
     AFTER,
-    Branch,
-    Drawing,
+    Chart,
     Picture,
+    bar_chart,
     count,
     html,
     numbers,
     several,
     share,
+    vega,
 )
 
 DRAWN_SPLITS = 3
 """Splits above a node that is drawn; the list of branches below has all."""
 MOST_BRANCHES = 1000
 """Nodes that the list of branches holds at most."""
-OPEN_SPLITS = 3
 NODE_HEIGHT = 40
 MODES = {
     "original": "from values as they are",
@@ -45,7 +46,8 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
     """
     path = Path(asked.path)
     check_target(engine, path, force=asked.force)
-    row, tree, drawing = model.row(), model.tree(), Drawing()
+    vega()
+    row, tree = model.row(), model.tree()
     _, _, *tested = model.tables()
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
     kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
@@ -55,11 +57,13 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
         splits=list(tree.used),
         grown=MODES[row.mode],
         tree=tree,
-        drawn=drawn_tree(drawing, tree, below),
+        drawn=drawn_tree(tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
-        trees=[(tree.class_column, _branch(tree, tree.root, {node.id for node in kept}))],
-        purified=_purified(tree, drawing),
-        confusion=tested[:1],
+        kept={node.id for node in kept},
+        way=partial(_way, tree),
+        says=partial(_says, tree),
+        purified=_purified(tree),
+        confusion=[table._replace(title="") for table in tested[:1]],
         right=dict(zip(tested[1].columns, tested[1].rows[0], strict=True)) if tested else None,
     )
     write_page(engine, path, page.encode(), force=asked.force)
@@ -68,7 +72,7 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
 # -- the tree ---------------------------------------------------------------------------------
 
 
-def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
+def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
     shown = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
     depth = max(node.depth for node in shown)
     leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in shown)
@@ -83,14 +87,12 @@ def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
         for node in shown
     ]
     room = 530 // (depth + 1)
-    svg = drawing.draw(
-        "tree", rows, height=max(NODE_HEIGHT * leaves, 60), reach=room * depth, limit={"value": room}
-    )
+    look = {"height": max(NODE_HEIGHT * leaves, 60), "reach": room * depth, "limit": {"value": room}}
     cells = [(node.depth, _way(tree, node), _says(tree, node)) for node in shown]
     deeper = f"The first {DRAWN_SPLITS} levels are drawn. " if tree.depth > DRAWN_SPLITS else ""
     return Picture(
         f"The tree that predicts {tree.class_column}",
-        svg,
+        Chart("tree", rows, look),
         f"A tree with {several(len(tree.leaves), 'leaf', 'leaves')}; the table lists what is drawn.",
         numbers(["level", "records that", "are predicted as"], cells),
         deeper + note,
@@ -112,15 +114,10 @@ def _purity(node: TreeNode) -> float:
     return node.counts[node.label] / max(node.records, 1)
 
 
-def _branch(tree: DecisionTree, node: TreeNode, shown: set[int]) -> Branch:
-    children = [_branch(tree, child, shown) for child in tree.children(node) if child.id in shown]
-    return Branch(_way(tree, node), _says(tree, node), node.is_leaf, children, node.depth < OPEN_SPLITS)
-
-
 # -- what it tells ----------------------------------------------------------------------------
 
 
-def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
+def _purified(tree: DecisionTree) -> list[Picture]:
     """Draw by how much the splits of each column purify the records, in shares of the gini index."""
     falls: dict[str, float] = dict.fromkeys(tree.used, 0.0)
     for node in tree.nodes:
@@ -132,10 +129,10 @@ def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
         return []
     ranked = {name: fall / whole for name, fall in sorted(falls.items(), key=lambda item: -item[1])[:12]}
     best, most = next(iter(ranked.items()))
-    svg = drawing.bars(list(ranked), {AFTER: ranked}, "share of the impurity taken away", ".0%", 20)
+    chart = bar_chart(list(ranked), {AFTER: ranked}, "share of the impurity taken away", ".0%", 20)
     heads = ["column", "share of the gini index"]
     says = f"What the splits of each column tell. {best} tells most, {share(most)}."
-    return [Picture("By column", svg, says, numbers(heads, ranked.items(), heads[1]))]
+    return [Picture("By column", chart, says, numbers(heads, ranked.items(), heads[1]))]
 
 
 def _impurity(counts: Sequence[int]) -> float:

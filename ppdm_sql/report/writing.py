@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
@@ -29,13 +30,12 @@ from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise
 from ppdm_sql.report.page import (
-    Branch,
-    Drawing,
+    Chart,
     Picture,
     html,
     numbers,
     several,
-    spelled,
+    vega,
 )
 from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
 from ppdm_sql.results import ResultTable
@@ -45,10 +45,8 @@ RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
 QUICK = EvaluateRequest(folds=5, seeds=1, sample=20_000)
 """How the error of the headline is measured, where no evaluation is asked for."""
-MOST_CHILDREN = 50
-"""Children of a node that a tree lists at most."""
-MOST_LEVELS = 60
-"""Levels of a tree that are listed at most: an interval can lose its values one by one."""
+CutTree = tuple[str, Node, Mapping[int | None, Sequence[Node]], Mapping[str | None, int]]
+"""A column, the root of its cut, the nodes below each node, and the records that show a label."""
 MOST_STEPS = 200
 MOST_NAMED = 6
 MOST_POINTS = 300
@@ -84,7 +82,7 @@ def write_report(engine: Engine, release: Release, options: ReportOptions, progr
 
 
 def report_page(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> str:
-    drawing = Drawing()
+    vega()
     progress.start(f"verifying {release.name}")
     row = release.row()
     shape = row.shape(engine.current()[0])
@@ -100,13 +98,13 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
         exported = _digest(options.exported)
-        subject = _published(engine, drawing, row, shape)
+        subject = _published(engine, row, shape)
         if options.public:
             return html("release.html.jinja", owner=None, exported=exported, **_public(subject, verification))
         subject, source, no_source = _with_source(subject, row)
         nodes, measures = release.cut(), release.measures()
         shown = _public(subject, verification, nodes, measures)
-        owner = _owners(subject, release, row, source, measures, evaluation)
+        owner = _owners(subject, release, row, source, nodes, measures, evaluation)
         owner |= {"no_source": no_source, "errors": errors}
         return html("release.html.jinja", owner=owner, exported=exported, **shown)
 
@@ -162,6 +160,7 @@ def _owners(
     release: Release,
     row: CatalogueRow,
     source: Table | None,
+    nodes: Sequence[Node],
     measures: Sequence[Measured],
     evaluation: Evaluation | None,
 ) -> dict[str, object]:
@@ -173,12 +172,12 @@ def _owners(
         "by": by,
         "identifiable": promise.identifiable(subject, by, source),
         "left_out": cost.left_out(subject),
-        "information": cost.information(subject, measures),
+        "information": cost.information(measures),
         "evaluation": evaluation,
-        "errors_found": [] if evaluation is None else list(map(spelled, evaluation.tables())),
+        "errors_found": [] if evaluation is None else evaluation.tables(),
         "detail": next((one.after for one in measures if one.measure == DETAIL), None),
         "class_column": next((item.name for item in subject.columns("class")), None),
-        "trees": _trees(subject, release) if stepwise else [],
+        "trees": _trees(subject, nodes) if stepwise else [],
         "steps": _gains(subject, release) if stepwise else [],
         "messages": _messages(subject.engine, row.release),
         "measures": [ResultTable("", Measured._fields, measures, {"before": "", "after": ""})]
@@ -223,14 +222,13 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
     return Path(exported).name, digest
 
 
-def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
+def _published(engine: Engine, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = row.asked
     rows = engine.overlay(shape.owned_rows())
     found = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
     return Subject(
         engine,
-        drawing,
         row.release,
         row.method,
         shape,
@@ -317,43 +315,19 @@ def _riskiest(subject: Subject) -> list[ResultTable]:
 # -- how it came about -----------------------------------------------------------------------------
 
 
-def _trees(subject: Subject, release: Release) -> list[tuple[str, Branch]]:
-    nodes: dict[str, list[Node]] = defaultdict(list)
-    for node in release.cut():
-        nodes[node.attribute].append(node)
-    trees = []
-    for item in subject.columns("suppressed", "generalized"):
-        if found := nodes.get(item.name):
-            counts = subject.after.counts(item.name)
-            every = counts.values == len(counts.listed)  # else what is not listed is there, too
-            none = dict.fromkeys([node.label for node in found if every and node.shown], 0)
-            records = {**none, **{one.value: one.records for one in counts.listed}}
-            trees.append((item.name, _branch(found[0], _children(found), records)))
-    return trees
-
-
-def _children(nodes: Sequence[Node]) -> Mapping[int, list[Node]]:
-    found: dict[int, list[Node]] = defaultdict(list)
+def _trees(subject: Subject, nodes: Sequence[Node]) -> list[CutTree]:
+    """Give the cut of each column."""
+    below = defaultdict[str, dict[int | None, list[Node]]](dict)
     for node in nodes:
-        if node.parent is not None:
-            found[node.parent].append(node)
-    return found
-
-
-def _branch(
-    node: Node, children: Mapping[int, list[Node]], records: Mapping[str | None, int], depth: int = 0
-) -> Branch:
-    below = children.get(node.node, [])
-    if below and depth == MOST_LEVELS:
-        return Branch(node.label, "and what is below it", node.shown, is_open=False)
-    listed = [_branch(child, children, records, depth + 1) for child in below[:MOST_CHILDREN]]
-    if len(below) > MOST_CHILDREN:
-        listed.append(Branch(f"{several(len(below) - MOST_CHILDREN, 'value')} more"))
-    note = ""
-    if node.shown and node.label in records:
-        note = several(records[node.label], "record")
-    is_open = depth < 2 and len(below) <= MOST_CHILDREN // 2
-    return Branch(node.label, note, node.shown, listed, is_open)
+        below[node.attribute].setdefault(node.parent, []).append(node)
+    trees = list[CutTree]()
+    for item in subject.columns("suppressed", "generalized"):
+        if found := below.get(item.name):
+            counts, cut = subject.after.counts(item.name), chain.from_iterable(found.values())
+            every = counts.values == len(counts.listed)  # else what is not listed is there, too
+            none = dict.fromkeys([node.label for node in cut if every and node.shown], 0)
+            trees.append((item.name, found[None][0], found, {**none, **dict(counts.listed)}))
+    return trees
 
 
 def _gains(subject: Subject, release: Release) -> list[Picture] | None:
@@ -372,7 +346,7 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
     return [
         Picture(
             "Gain of each step",
-            subject.drawing.draw("steps", rows, up="gain, in bits" if label else "gain, as a share"),
+            Chart("steps", rows, {"up": "gain, in bits" if label else "gain, as a share"}),
             f"The gain of {several(len(steps), 'step')}, "
             + ("in bits about the class." if label else "as the fall of the certainty penalty."),
             numbers(["step", "column", "from", "to", "gain"], cells),
