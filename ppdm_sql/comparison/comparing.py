@@ -265,7 +265,6 @@ def _grid(
         listener.start(f"setting {number + 1} of {len(tried)}, {row.name}")
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
-        run.folded = not asked.evaluate  # a classifier reads source and release alike, record by record
         return _measured(engine, run, run.read_among(known), row, baseline if asked.evaluate else None)
 
     with engine.workspace(), engine.snapshot():
@@ -297,14 +296,14 @@ def _measured(
             draft = run.draft(run.descend(lambda: False))
         except GuaranteeNotMet as error:
             return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
-        rows, people = engine.materialize("rows", draft.select), [draft.person] if draft.person else []
+        rows = engine.materialize("rows", draft.select)
+        shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
         known = _grouped_by(draft.requirements)
-        numbers = _numbers(engine, rows, draft.requirements, known, draft.count, people, draft.measures)
+        numbers = _numbers(engine, shape, draft.requirements, known, draft.measures)
         numbers = replace(numbers, left_out=atoms.records - (numbers.records or 0))
         row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
         if baseline is None:
             return row
-        shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
         parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
         unpublished = CatalogueRow(
             *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
@@ -330,8 +329,7 @@ def _compared(
         if asked.quasi_identifier:
             known = [resolve_all(asked.quasi_identifier, shape.names, table=row.release)]
         with engine.workspace():
-            of = engine.overlay(shape.owned_rows()), requirements, known, shape.count, shape.people
-            numbers = _numbers(engine, *of, found[number].measures())
+            numbers = _numbers(engine, shape, requirements, known, found[number].measures())
         compared = ComparedRow((row.release,), row.method, {}, row.requirements, numbers)
         if not asked.evaluate:
             return compared
@@ -349,11 +347,9 @@ def _compared(
 
 def _numbers(
     engine: Engine,
-    rows: Table,
+    shape: Shape,
     requirements: Sequence[Requirement],
     known: Sequence[Sequence[str]],
-    count: str | None,
-    person: Sequence[str],
     measures: Iterable[MeasureRow],
 ) -> ReleaseNumbers:
     """Measure rows by the audit's own steps; classes and templates in persons, if rows say whose they are.
@@ -361,6 +357,7 @@ def _numbers(
     Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
     """
     names = tuple(dict.fromkeys(name for columns in known for name in columns))
+    rows, count, person = engine.overlay(shape.owned_rows()), shape.count, shape.people
     collapsed = Collapsed(engine, rows, names, count, person)
     sizes = [class_sizes(collapsed, columns).sizes for columns in known]
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]

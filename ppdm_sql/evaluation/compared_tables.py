@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable, no_records
-from ppdm_sql.evaluation.encoding import Feature, Rows, check_families, collapsed, count_records, features
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable, no_records
+from ppdm_sql.evaluation.encoding import (
+    Feature,
+    Rows,
+    TrainTest,
+    check_families,
+    collapsed,
+    count_records,
+    features,
+)
 from ppdm_sql.release import CatalogueRow
 from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.labels import binned_types, in_bins
@@ -18,17 +26,6 @@ from ppdm_sql.release.layout import Shape
 
 LABELS = ("class", "sensitive", "kept", "swapped")
 """Treatments of columns that a classifier can be asked to predict."""
-
-
-@dataclass(frozen=True)
-class TrainTest:
-    """A training and a test table, collapsed."""
-
-    features: tuple[Feature, ...]  # what their columns are
-    train: Table  # the source or the release
-    test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
-    swapped_label: bool  # whether the class is a column whose values were swapped
-    persons: bool = False  # whether a row is of one person, whose rows are in one fold
 
 
 def compared_rows(
@@ -39,25 +36,24 @@ def compared_rows(
     Cost: one scan of the source, of the released rows, and of the test table twice.
     """
     label, swapped = _label(row, shape, class_column)
-    plain, source = _source(engine, row, shape, label)
+    people = shape.people if test is None else ()
+    plain, source = _source(engine, row, shape, label, persons=bool(people))
     masked = tuple(replace(feature, released=True) for feature in plain)
     names = tuple(feature.name for feature in plain)
-    people = shape.people if test is None else ()
-    source = replace(source, person=_people(engine, row) if people else ())
     released = Rows(shape.owned_rows().subquery("s"), names, label, shape.count, people)
     tables = collapsed(engine, source, plain), collapsed(engine, released, masked)
     _check_same(engine, row, plain, *tables, same_label=not swapped)
-    if test is None:
-        rest = None, swapped, bool(people)
-        return TrainTest(plain, tables[0], *rest), TrainTest(masked, tables[1], *rest)
-    table = engine.find(test)
-    given = _given(engine, table, shape, plain, label)
-    tested = collapsed(engine, given, plain)
-    if not count_records(engine, tested):
-        raise no_records(table.name)
-    as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
-    test_released = collapsed(engine, as_released, masked)
-    return TrainTest(plain, tables[0], tested, swapped), TrainTest(masked, tables[1], test_released, swapped)
+    tested = tested_released = None
+    if test is not None:
+        table = engine.find(test)
+        given = _given(engine, table, shape, plain, label)
+        tested = collapsed(engine, given, plain)
+        if not count_records(engine, tested):
+            raise no_records(table.name)
+        as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
+        tested_released = collapsed(engine, as_released, masked)
+    rest = swapped, bool(people)
+    return TrainTest(plain, tables[0], tested, *rest), TrainTest(masked, tables[1], tested_released, *rest)
 
 
 def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, bool]:
@@ -84,22 +80,24 @@ def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, boo
     return found[0], False
 
 
-def _people(engine: Engine, row: CatalogueRow) -> tuple[str, ...]:
-    """Find the columns of the source that say whose a row is."""
+def _source(
+    engine: Engine, row: CatalogueRow, shape: Shape, label: str, *, persons: bool
+) -> tuple[tuple[Feature, ...], Rows]:
+    """Find the source and in it what the release has, and the columns that say whose a row is if asked."""
     try:
-        names = [item.name for item in engine.columns(_found(engine, row))]
-        return resolve_all(row.parameters["person"], names, table=row.source)
-    except PpdmError as cause:
-        raise _changed(row) from cause
-
-
-def _source(engine: Engine, row: CatalogueRow, shape: Shape, label: str) -> tuple[tuple[Feature, ...], Rows]:
-    """Find the source and in it what the release has."""
-    table = _found(engine, row)
+        table = engine.find(row.source)
+    except UnknownTable as cause:
+        raise InvalidSource(
+            f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",
+            "A table that lives elsewhere is first copied here; release and evaluate the copy.",
+        ) from cause
     try:
         columns = engine.columns(table)
         found = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
         rows = _rows(table, columns, shape, found, label, shape.count)
+        if persons:
+            people = resolve_all(row.parameters["person"], [item.name for item in columns], table=row.source)
+            rows = replace(rows, person=people)
     except PpdmError as cause:
         raise _changed(row) from cause
     if not found:
@@ -113,7 +111,8 @@ def _given(engine: Engine, table: Table, shape: Shape, found: Sequence[Feature],
     """Look at the test table; if it has the release's count column, its rows are counted by it."""
     columns = engine.columns(table)
     check_families(found, binned_types(columns, shape.columns), table=table.name)
-    counted = shape.count if shape.count is not None and _has(shape.count, columns) else None
+    names = [item.name for item in columns]
+    counted = next((shape.count for name in names if name.lower() == (shape.count or "").lower()), None)
     rows = _rows(table, columns, shape, found, label, counted)
     if rows.count is not None:
         check_counts(engine, table, rows.count)
@@ -137,13 +136,6 @@ def _rows(
     )
 
 
-def _has(name: str, columns: Sequence[Column]) -> bool:
-    try:
-        return bool(resolve(name, [item.name for item in columns], table=""))
-    except UnknownColumn:
-        return False
-
-
 def _check_same(
     engine: Engine,
     row: CatalogueRow,
@@ -163,16 +155,6 @@ def _check_same(
     records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
     if differences or records[0] - records[1] != (row.left_out or 0):
         raise _changed(row)
-
-
-def _found(engine: Engine, row: CatalogueRow) -> Table:
-    try:
-        return engine.find(row.source)
-    except UnknownTable as cause:
-        raise InvalidSource(
-            f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",
-            "A table that lives elsewhere is first copied here; release and evaluate the copy.",
-        ) from cause
 
 
 def _changed(row: CatalogueRow) -> InvalidSource:

@@ -121,13 +121,10 @@ class Sample:
     records: Counts  # how many records each row stands for, at least 1
     folds: Counts  # the fold of each row, from 0
 
-    def only(self, chosen: NDArray[np.bool_]) -> Sample:
-        """Give some of the rows."""
-        return Sample(self.numbers[chosen], self.labels[chosen], self.records[chosen], self.folds[chosen])
-
-    def with_features(self, features: Sequence[int]) -> Sample:
-        """Give the rows with some of the features."""
-        return Sample(self.numbers[:, list(features)], self.labels, self.records, self.folds)
+    def part(self, chosen: NDArray[np.bool_], features: Sequence[int]) -> Sample:
+        """Give some of the rows, with some of the features."""
+        numbers = self.numbers[chosen][:, list(features)]
+        return Sample(numbers, self.labels[chosen], self.records[chosen], self.folds[chosen])
 
 
 @dataclass(frozen=True)
@@ -180,33 +177,32 @@ def count_records(engine: Engine, table: Table) -> int:
     return int(records)
 
 
+@dataclass(frozen=True)
+class TrainTest:
+    """A training and a test table, collapsed."""
+
+    features: tuple[Feature, ...]  # what their columns ``v0, v1, ...`` are
+    train: Table  # the source or the release
+    test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
+    swapped_label: bool  # whether the class is a column whose values were swapped
+    persons: bool = False  # whether a row is of one person, whose rows are in one fold
+
+
 class EncodedTables:
     """A training table in numbers, and a test table in the same numbers if there is one.
-
-    Both are collapsed rows whose columns ``v0, v1, ...`` hold the features.
 
     Cost: one scan of the collapsed rows for each feature, and one for all.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        features: Sequence[Feature],
-        train: Table,
-        test: Table | None,
-        *,
-        persons: bool = False,
-    ) -> None:
-        self._engine, self._width = engine, len(features)
-        self._step = "person_sample" if persons else "sample"
-        both = [train] if test is None else [train, test]
-        ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(features)]
-        classes = self._ordinals("label", None, both)
-        coded = [
-            engine.materialize("coded", coded_query(rows, ordinals, classes, persons=persons))
-            for rows in both
-        ]
-        self.train, self.test = coded[0], coded[1] if len(coded) > 1 else None
+    def __init__(self, engine: Engine, tables: TrainTest) -> None:
+        self._engine, self._width = engine, len(tables.features)
+        self._step = "person_sample" if tables.persons else "sample"
+        both = [tables.train] if tables.test is None else [tables.train, tables.test]
+        ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(tables.features)]
+        ordinals.append(self._ordinals("label", None, both))
+        coding = [coded_query(rows, ordinals, persons=tables.persons) for rows in both]
+        coded = [engine.materialize("coded", query) for query in coding]
+        self.train, self.test = coded[0], None if tables.test is None else coded[1]
 
     def _ordinals(self, name: str, feature: Feature | None, tables: Sequence[Table]) -> Table:
         values = self._engine.materialize("feature_values", values_query(name, feature, tables))
@@ -235,46 +231,50 @@ def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) ->
         sql(
             "SELECT {v} AS value, {known} AS known FROM {t}",
             v=column(name),
-            known=literal(t is tables[0]),
-            t=t,
+            known=literal(not place),
+            t=table,
         )
-        for t in tables
+        for place, table in enumerate(tables)
     ]
-    both = parts[0] if len(parts) == 1 else sql("{train} UNION ALL {test}", train=parts[0], test=parts[1])
     return sql(
         """
         SELECT v.value, v.known, {place} AS place
         FROM (SELECT u.value, bool_or(u.known) AS known FROM ({both}) AS u GROUP BY u.value) AS v
         """,
         place=exp.null() if feature is None else feature.place(column("value", "v")),
-        both=both,
+        both=Statement(" UNION ALL ".join(parts)),
     )
 
 
-def coded_query(
-    rows: Table, ordinals: Sequence[Table], classes: Table, *, persons: bool = False
-) -> Statement:
-    """Select collapsed rows with ordinals for values, numbered in the order of what they hold."""
-    joined = sql("{rows} AS r", rows=rows)
-    for place, table in enumerate([*ordinals, classes]):
-        joined = sql(
-            "{joined} JOIN {table} AS {o} ON {value} IS NOT DISTINCT FROM {known}",
-            joined=joined,
+def coded_query(rows: Table, ordinals: Sequence[Table], *, persons: bool = False) -> Statement:
+    """Select rows with ordinals for values, the last for the class, numbered by what they hold."""
+    names = [*(f"v{place}" for place in range(len(ordinals) - 1)), "label"]
+    joins = [
+        sql(
+            "JOIN {table} AS {o} ON {value} IS NOT DISTINCT FROM {known}",
             table=table,
             o=column(f"o{place}"),
-            value=column("label" if table is classes else f"v{place}", "r"),
+            value=column(name, "r"),
             known=column("value", f"o{place}"),
         )
-    names = [f"x{place}" for place in range(len(ordinals))]
-    values = [alias(column("ordinal", f"o{place}"), name) for place, name in enumerate(names)]
-    label = sql("(-{o} - 1)::INT AS label", o=column("ordinal", f"o{len(ordinals)}"))
+        for place, (name, table) in enumerate(zip(names, ordinals, strict=True))
+    ]
+    *codes, label = (column("ordinal", f"o{place}") for place in range(len(ordinals)))
+    values = {f"x{place}": code for place, code in enumerate(codes)}
     person = [sql("r.person")] if persons else []
     return sql(
         """
         SELECT row_number() OVER (ORDER BY {order}) AS number, *
-        FROM (SELECT {values}, sum(r.records)::BIGINT AS records FROM {joined} GROUP BY ALL) AS c
+        FROM (
+            SELECT {values}, sum(r.records)::BIGINT AS records FROM {rows} AS r {joins} GROUP BY ALL
+        ) AS c
         """,
-        order=[*map(column, names), column("label"), *([column("person")] if persons else [])],
-        values=[*values, label, *person],
-        joined=joined,
+        order=[*map(column, values), column("label"), *([column("person")] if persons else [])],
+        values=[
+            *(alias(value, name) for name, value in values.items()),
+            sql("(-{label} - 1)::INT AS label", label=label),
+            *person,
+        ],
+        rows=rows,
+        joins=Statement(" ".join(joins)),
     )

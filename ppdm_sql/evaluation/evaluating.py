@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows
-from ppdm_sql.evaluation.encoding import Counts, EncodedTables, Feature, Numbers, Sample, count_records
+from ppdm_sql.evaluation.compared_tables import compared_rows
+from ppdm_sql.evaluation.encoding import (
+    Counts,
+    EncodedTables,
+    Feature,
+    Numbers,
+    Sample,
+    TrainTest,
+    count_records,
+)
 from ppdm_sql.options import EvaluateRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
@@ -30,8 +38,8 @@ from ppdm_sql.results import PER_CENT, Result, ResultTable
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
 BASELINES = (BE, MAJORITY)
 """The errors that a release does not change: on the source, and without any column."""
-Trial = tuple[Sample, Sample, int | None]
-"""What a tree is grown from, what it is asked, and the fold that is kept from the one for the other."""
+Trial = tuple[Sample, Sample, int]
+"""What a tree is grown from, what it is asked, and the fold kept from the one for the other; -1 for none."""
 COLUMNS = ("error", "of", "per_cent", "deviation", "lowest", "highest")
 LEAF_RECORDS = 5
 """A leaf holds at least so many records."""
@@ -200,9 +208,7 @@ class _EvaluationRun:
         self._options, self._progress = options, progress
         self._features = tables[0].features
         self._removable = not tables[0].swapped_label or any(f.masked for f in self._features)
-        self._original, self._released = (
-            EncodedTables(engine, t.features, t.train, t.test, persons=t.persons) for t in tables
-        )
+        self._original, self._released = (EncodedTables(engine, compared) for compared in tables)
         self._records = count_records(engine, self._original.train)
         if self._original.test is not None:
             self._notice_sample(count_records(engine, self._original.test), f"of {options.test}")
@@ -274,7 +280,7 @@ class _EvaluationRun:
             drawn = coded.sample(coded.train, seed=seed, most=most, folds=folds)
             return [(drawn, drawn, fold) for fold in range(folds)]
         train, test = (coded.sample(t, seed=seed, most=most, folds=1) for t in (coded.train, coded.test))
-        return [(train, test, None)]
+        return [(train, test, -1)]
 
 
 def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: ThreadPoolExecutor) -> float:
@@ -282,9 +288,8 @@ def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: 
 
     def tried(trial: Trial) -> tuple[int, int]:
         train, test, fold = trial
-        train, test = train.with_features(columns), test.with_features(columns)
-        if fold is not None:
-            train, test = train.only(train.folds != fold), test.only(test.folds == fold)
+        train = train.part(train.folds != fold, columns)
+        test = test.part(test.folds == fold if fold >= 0 else test.folds >= 0, columns)
         return misclassified(train, test, seed), int(test.records.sum())
 
     found = list(pool.map(tried, trials))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
@@ -35,20 +36,14 @@ class Installed:
     replaced: str | None
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A macro, table or view that stands where ours go; it has a version if it is ours."""
+class _Found(NamedTuple):
+    """A macro, table or view that stands where ours go."""
 
     schema: str
     name: str
     kind: str
-    version: str | None = None
-    with_schema: bool = False
-
-    @classmethod
-    def read(cls, schema: str, name: str, kind: str, comment: str | None) -> _Found:
-        mark = _MARK.search(comment or "")
-        return cls(schema, name, kind) if mark is None else cls(schema, name, kind, mark[1], bool(mark[2]))
+    version: str = ""  # of ours
+    with_schema: bool = False  # whether one of ours came with the schema
 
 
 def install(engine: Engine, *, short_names: bool = True) -> Installed:
@@ -57,13 +52,12 @@ def install(engine: Engine, *, short_names: bool = True) -> Installed:
     Without the short names, those of an earlier installation go.
     """
     engine.require_autocommit()
-    here, found = place_here(engine), _found(engine)
+    here, (ours, others) = place_here(engine), _found(engine)
     schemas = (SCHEMA, SHORT) if short_names else (SCHEMA,)
-    _check_free([item for item in found if item.schema in schemas])
-    ours = [item for item in found if item.version is not None]
-    versions = [item.version for item in ours if item.version is not None]
-    _check_version(versions)
-    with_schema = any(item.with_schema for item in ours) if ours else not _has_schema(engine)
+    _check_free([item for item in others if item.schema in schemas])
+    _check_versions(ours)
+    own = engine.look_up(statements.text("installing/own_schema"), step="own schema")
+    with_schema = any(item.with_schema for item in ours) if ours else not own
     with engine.transaction():
         engine.write(statements.text("release/create_schema"), step="create schema")
         _drop(engine, ours, here.catalog)
@@ -74,13 +68,17 @@ def install(engine: Engine, *, short_names: bool = True) -> Installed:
                 engine.write(_comment(macro, place, with_schema=with_schema), step="describe macro")
         if here.catalogue and not here.report:
             engine.write(statements.text("release/create_report"), step="create report")
-    return Installed(tuple(macro.name for macro in macros()), __version__, max(versions, default=None))
+    return Installed(
+        tuple(macro.name for macro in macros()),
+        __version__,
+        max((item.version for item in ours), default=None),
+    )
 
 
 def uninstall(engine: Engine) -> tuple[str, ...]:
     """Take our macros out of the current database, and the schema if it was made for them and is empty."""
     engine.require_autocommit()
-    ours = [item for item in _found(engine) if item.version is not None]
+    ours, _ = _found(engine)
     if not ours:
         return ()
     there = engine.look_up(statements.text("installing/schema_contents"), step="schema contents")
@@ -93,41 +91,37 @@ def uninstall(engine: Engine) -> tuple[str, ...]:
     return tuple(sorted({item.name for item in ours}))
 
 
-def _found(engine: Engine) -> list[_Found]:
-    """List what stands where the macros go, and the macros of ours that other versions had."""
+def _found(engine: Engine) -> tuple[list[_Found], list[_Found]]:
+    """List the macros of ours, also those that other versions had, and what else stands where ours go."""
     names = [macro.name for macro in macros()]
     rows = engine.look_up(statements.text("installing/standing"), {"names": names}, step="standing")
-    found = [_Found.read(*row) for row in rows]
-    return [item for item in found if item.version is not None or item.name.lower() in names]
+    ours, others = list[_Found](), list[_Found]()
+    for schema, name, kind, comment in rows:
+        if mark := _MARK.search(comment or ""):
+            ours.append(_Found(schema, name, kind, mark[1], bool(mark[2])))
+        elif name.lower() in names:
+            others.append(_Found(schema, name, kind))
+    return ours, others
 
 
-def _check_free(found: list[_Found]) -> None:
-    for item in found:
-        if item.version is None:
-            kind = "macro" if "macro" in item.kind else item.kind
-            without = ", or leave the short names out with --no-short-names" if item.schema == SHORT else ""
-            raise NameTaken(
-                f"There is a {kind} {item.schema}.{item.name} already, which ppdm-sql did not make.",
-                f"Rename or drop it{without}.",
-            )
+def _check_free(others: list[_Found]) -> None:
+    for item in others:
+        kind = "macro" if "macro" in item.kind else item.kind
+        without = ", or leave the short names out with --no-short-names" if item.schema == SHORT else ""
+        raise NameTaken(
+            f"There is a {kind} {item.schema}.{item.name} already, which ppdm-sql did not make.",
+            f"Rename or drop it{without}.",
+        )
 
 
-def _check_version(versions: list[str]) -> None:
-    for version in versions:
-        if _numbers(version) > _numbers(__version__):
+def _check_versions(ours: list[_Found]) -> None:
+    for item in ours:
+        there, here = (list(map(int, re.findall(r"\d+", one))) for one in (item.version, __version__))
+        if there > here:
             raise InvalidOption(
-                f"The macros in this file are of ppdm-sql {version}, newer than this {__version__}.",
+                f"The macros in this file are of ppdm-sql {item.version}, newer than this {__version__}.",
                 "Upgrade with pip install --upgrade ppdm-sql, or remove them with ppdm uninstall.",
             )
-
-
-def _numbers(version: str) -> list[int]:
-    """Give the numbers of a version, to compare it by."""
-    return [int(number) for number in re.findall(r"\d+", version)]
-
-
-def _has_schema(engine: Engine) -> bool:
-    return bool(engine.look_up(statements.text("installing/own_schema"), step="own schema"))
 
 
 def _comment(macro: Macro, place: Table, *, with_schema: bool) -> str:

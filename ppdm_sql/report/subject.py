@@ -22,10 +22,10 @@ from ppdm_sql.audit.judging import (
 )
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
 from ppdm_sql.audit.populations import RecordedCut
-from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import Scalar, bind
+from ppdm_sql.engine.statements import Scalar, Statement, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.privacy import Counts, KAnonymity, Requirement
 from ppdm_sql.privacy.level import with_labels
@@ -162,69 +162,63 @@ def least_width(place: float) -> float:
 def release_side(engine: Engine, shape: Shape) -> CountedSide:
     """Give the released rows; nothing but the frozen table is read."""
     wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
-    shown: dict[str, exp.Expression] = {item.name: column(item.name, "f") for item in wanted}
-    shown |= {item.name: exp.cast(shown[item.name], "TEXT") for item in wanted if item.packed}
-    plain = {name: kind for name, kind in engine.columns(shape.frozen) if name in shown}
-    types = {item.name: "VARCHAR" if item.packed else plain[item.name] for item in wanted}
-    rows = exp.select().from_(shape.stored())
-    return _side(engine, rows, shown, types, shape.count, "f")
+    shown = {item.name: column(item.name, "f") for item in wanted}
+    packed = {item.name for item in wanted if item.packed}
+    values = {name: exp.cast(value, "TEXT") if name in packed else value for name, value in shown.items()}
+    types = dict(engine.columns(shape.frozen)) | dict.fromkeys(packed, "VARCHAR")
+    count = None if shape.count is None else column(shape.count, "f")
+    return _side(engine, shape.stored(), values, types, count)
 
 
 def source_side(
     engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]
 ) -> CountedSide:
     """Give the rows of the source, with those columns of the release that it has; in cells where it is so."""
-    there = {item.name: item for item in engine.columns(source)}
-    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED and item.name in there]
-    values = {item.name: _shown_of_source(item, there[item.name], cells) for item in wanted}
-    labelled = {item.name for item in wanted if item.bins or item.name in cells}
-    types = {name: "VARCHAR" if name in labelled else there[name].type for name in values}
-    rows = exp.select().from_(aliased(source, "s"))
-    count = shape.count if shape.count in there else None
-    if count is not None:
-        rows = rows.where(exp.GT(this=column(count, "s"), expression=exp.Literal.number(0)))
-    return _side(engine, rows, values, types, count, "s")
-
-
-def _shown_of_source(
-    item: ReleasedColumn, found: Column, cells: Mapping[str, Sequence[str]]
-) -> exp.Expression:
-    value = column(item.name, "s")
-    labels = cells.get(item.name) or item.bins
-    return bin_label(value, labels, found.type) if labels else value
+    types, values = dict(engine.columns(source)), dict[str, exp.Expression]()
+    count = column(shape.count, "s") if shape.count is not None and shape.count in types else None
+    for item in shape.columns:
+        if item.treatment not in UNCOUNTED and item.name in types:
+            values[item.name] = column(item.name, "s")
+            if labels := cells.get(item.name) or item.bins:
+                values[item.name] = bin_label(values[item.name], labels, types[item.name])
+                types[item.name] = "VARCHAR"
+    return _side(engine, aliased(source, "s"), values, types, count)
 
 
 def _side(
     engine: Engine,
-    rows: exp.Select,
+    rows: exp.Expression,
     values: Mapping[str, exp.Expression],
     types: Mapping[str, str],
-    count: str | None,
-    table: str,
+    count: exp.Expression | None,
 ) -> CountedSide:
     """Collapse the rows over the columns, each under a code; everything after counts the combinations."""
-    coded = [alias(value.copy(), f"c{place}") for place, value in enumerate(values.values())]
-    one: exp.Expression = exp.Literal.number(1) if count is None else column(count, table)
-    view = engine.overlay(rows.select(*coded, alias(exp.cast(one, "BIGINT"), "records")))
+    coded = [alias(value, f"c{place}") for place, value in enumerate(values.values())]
+    one = literal(1) if count is None else count
+    query = "SELECT {columns} FROM {rows} WHERE {one} > 0"
+    columns = [*coded, sql("{one}::BIGINT AS records", one=one)]
+    view = engine.overlay(sql(query, columns=columns, rows=rows, one=one))
     named = [item for item in engine.columns(view) if item.name != "records"]
     exact = [alias(value, name) for name, value in exact_values(engine, view, named).items()]
-    total = alias(exp.cast(exp.Sum(this=column("records", "s")), "BIGINT"), "records")
-    query = exp.select(*exact, total).from_(aliased(view, "s")).group_by(exp.var("ALL"))
-    collapsed = engine.materialize("side", query)
+    query = "SELECT {columns} FROM {view} AS s GROUP BY ALL"
+    total = sql("sum(s.records)::BIGINT AS records")
+    collapsed = engine.materialize("side", sql(query, columns=[*exact, total], view=view))
     places = [
-        alias(_place_of(column(f"c{place}", "s"), types[name]), f"x{place}")
+        sql(
+            "{place}::DOUBLE AS {name}",
+            place=column(f"c{place}", "s") if is_number(types[name]) else _moment(column(f"c{place}", "s")),
+            name=column(f"x{place}"),
+        )
         for place, name in enumerate(values)
         if _has_places(types[name])
     ]
-    shown = engine.overlay(exp.select(exp.Star(), *places).from_(aliased(collapsed, "s")))
-    return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, dict(types))
+    shown = engine.overlay(sql("SELECT {columns} FROM {t} AS s", columns=[sql("*"), *places], t=collapsed))
+    of_columns = {name: types[name] for name in values}
+    return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, of_columns)
 
 
-def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:
-    if is_number(type_text):
-        return exp.cast(value.copy(), "DOUBLE")
-    moment = exp.cast(value.copy(), "TIMESTAMP")
-    return exp.cast(exp.Anonymous(this="epoch_ms", expressions=[moment]), "DOUBLE")
+def _moment(value: exp.Expression) -> Statement:
+    return sql("epoch_ms({value}::TIMESTAMP)", value=value)
 
 
 # -- measured --------------------------------------------------------------------------------------

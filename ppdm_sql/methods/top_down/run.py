@@ -24,7 +24,7 @@ from ppdm_sql.audit.before_publishing import left_out_of, too_small
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.masking import LeftOut, MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, option_for
+from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, check_choice, said
@@ -86,8 +86,6 @@ class RefinementRun(Run[State]):
     """Whether the run has the options that would let a column show more."""
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
-    folded = False
-    """Whether rows stay collapsed, with their number of records, as what only measures them reads them."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -424,7 +422,7 @@ class RefinementRun(Run[State]):
             parameters=self._parameters() | self.allowance.parameters(left_out),
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs, person),
-            count=self.count,
+            count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
             rows=outcome.atoms.records,
@@ -545,14 +543,7 @@ class RefinementRun(Run[State]):
                 masking = self.maskings[self.attributes.index(output.name)]
                 output = replace(output, treatment=masking.treatment or output.treatment)
             outputs += [output, *self.bounds(output.name)]
-        if self.count != self.roles.count:
-            outputs.append(Output("n", str(self.count), "count"))
         return outputs
-
-    @property
-    def count(self) -> str | None:
-        """The column of the rows that says how many records each stands for."""
-        return self.roles.count or (free_name("records", self.columns) if self.folded else None)
 
     def _released(self, masked: MaskedAtoms, tops: Mapping[str, str], output: Output) -> ReleasedColumn:
         name, of, treatment = output.name, output.of, output.treatment
