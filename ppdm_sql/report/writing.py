@@ -20,7 +20,6 @@ from ppdm_sql.evaluation import Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.options import EvaluateRequest, ReportOptions
-from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
@@ -123,9 +122,7 @@ def _public(
     return {
         "subject": subject,
         "verification": verification,
-        "broken": [str(found.requirement) for found in verification.findings if not found.holds]
-        + [check.check for check in verification.checks if not check.holds],
-        "masked": len(masked),
+        "masked": masked,
         "showing": sum(subject.after.counts(item.name).values > 1 for item in masked),
         "columns": _columns(subject, hides, nodes, measures),
         "hides": hides,
@@ -136,23 +133,13 @@ def _public(
         "is_noisy": bool(models),
         "noises": cost.noise_table(models),
         "noise": cost.noise(subject, models),
-        "same": [item.name for item in subject.columns(*cost.KEPT)],
-        "changed": len(subject.columns(*cost.CHANGED)),
+        "same": subject.columns(*cost.KEPT),
+        "changed": subject.columns(*cost.CHANGED),
         "most_drawn": cost.MOST_COLUMNS,
         "values": cost.values(subject),
         "associations": pictures,
         "apart": apart,
-        "asks": asks(subject.requirements),
     }
-
-
-def asks(requirements: Sequence[Requirement]) -> dict[str, bool]:
-    """Say what requirements are about, for what they do not promise; nothing where there are none."""
-    about = {
-        "sensitive": any(one.sensitive_columns for one in requirements),
-        "templates": any(one.counts is Counts.PROTECTED for one in requirements),
-    }
-    return about if requirements else {}
 
 
 def _owners(
@@ -174,9 +161,7 @@ def _owners(
         "left_out": cost.left_out(subject),
         "information": cost.information(measures),
         "evaluation": evaluation,
-        "errors_found": [] if evaluation is None else evaluation.tables(),
         "detail": next((one.after for one in measures if one.measure == DETAIL), None),
-        "class_column": next((item.name for item in subject.columns("class")), None),
         "trees": _trees(subject, nodes) if stepwise else [],
         "steps": _gains(subject, release) if stepwise else [],
         "messages": _messages(subject.engine, row.release),
@@ -304,9 +289,12 @@ def _riskiest(subject: Subject) -> list[ResultTable]:
     tables = []
     for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
         rows = [
-            (*(None if value is None else str(value) for value in group.values), records, 1 / records)
+            (
+                *(None if value is None else str(value) for value in group.values),
+                group.records,
+                1 / group.records,
+            )
             for group in worst
-            for records in [group.records]
         ]
         tables.append(numbers([*sizes.quasi_identifier, subject.counted, "risk"], rows, "risk"))
     return tables

@@ -11,7 +11,6 @@ from pages import ROOT
 
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.report.page import templates
-from ppdm_sql.report.writing import asks
 
 PAGES = (
     "README.md",
@@ -29,7 +28,7 @@ METHODS = ("PDA", "TDS", "HCE-TDR", "TDS2P", "swap", "randomize")
 def limits(method: str, required: list[str]) -> list[str]:
     """The points that a page on such a release lists."""
     module: Any = templates().get_template("limits.html.jinja").module
-    points = re.findall(r"<li>(.*?)</li>", module.limits(method, asks(parse_all(required))), re.DOTALL)
+    points = re.findall(r"<li>(.*?)</li>", module.limits(method, parse_all(required)), re.DOTALL)
     return [" ".join(unescape(re.sub(r"</?strong>", "", point)).split()) for point in points]
 
 

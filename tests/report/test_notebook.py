@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from report_pages import METHODS, QUIET, open_examples, release
 
 from ppdm_sql import Database
+from ppdm_sql.report.page import templates
+from ppdm_sql.results import ResultTable
 
 HOSTILE = "<script>alert(1)</script>\u202e"
 
@@ -49,6 +52,17 @@ def test_every_result_has_tables_that_the_notebook_shows(db: Database, results: 
             assert {len(row) for row in table.rows} <= {len(table.columns)}
             assert set(table.units.values()) <= {"", "share", "per cent"}
             assert table.title in result._repr_html_()
+
+
+def test_numbers_are_called_in_words_and_columns_of_the_data_as_they_are(db: Database) -> None:
+    compared = db.compare(["safe_tds", "safe_pda"], **QUIET)._repr_html_()
+    assert compared is not None
+    assert "<th>smallest class</th>" in compared
+    assert "smallest_class" not in compared
+    table = ResultTable("the worst", ("zip_code", "at_risk"), [("9", 0.5)], {"at_risk": "share"}, ("Said.",))
+    chapter: Any = templates().get_template("parts.html.jinja").module
+    told = re.sub(r"\s*<[^>]*>\s*", "|", str(chapter.part("Found", tables=[table])))
+    assert re.findall(r"[^|]+", told) == ["Found", "the worst", "Said.", "zip_code", "at risk", "9", "50 %"]
 
 
 def test_the_html_has_tables_and_pictures_and_nothing_that_acts(results: list[Any]) -> None:
