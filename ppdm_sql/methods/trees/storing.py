@@ -10,7 +10,7 @@ from typing import Any
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, quoted
-from ppdm_sql.engine.statements import sql, text
+from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
@@ -136,8 +136,8 @@ class Model(Result):
         with self._engine.transaction():
             self._engine.write(f"DROP MACRO IF EXISTS {_macro(row)}", step="drop macro")
             for part in ("models", "nodes"):
-                query = sql("DELETE FROM {part} WHERE model = $model", part=Table(part, "ppdm"))
-                self._engine.write(query, {"model": row.model}, step=f"drop {part}")
+                sql, values = text(f"trees/delete_{part}"), {"model": row.model}
+                self._engine.write(sql, values, step=f"drop {part}")
 
 
 def _macro(row: ModelRow) -> Table:

@@ -182,8 +182,8 @@ SELECT
   w0,
   kind,
   category,
-  CAST(1 AS BIGINT) AS records,
-  cost
+  COUNT(*) AS records,
+  CAST(SUM(cost) AS BIGINT) AS cost
 FROM (
   SELECT
     w0,
@@ -292,7 +292,11 @@ FROM (
     JOIN chosen
       USING (w0)
   )
-);
+)
+GROUP BY
+  w0,
+  kind,
+  category;
 
 DROP TABLE IF EXISTS chosen;
 

@@ -124,8 +124,8 @@ SELECT
   w0,
   kind,
   category,
-  CAST(1 AS BIGINT) AS records,
-  cost
+  COUNT(*) AS records,
+  CAST(SUM(cost) AS BIGINT) AS cost
 FROM (
   SELECT
     w0,
@@ -234,7 +234,11 @@ FROM (
     JOIN chosen
       USING (w0)
   )
-);
+)
+GROUP BY
+  w0,
+  kind,
+  category;
 
 DROP TABLE IF EXISTS chosen;
 
