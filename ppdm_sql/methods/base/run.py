@@ -111,7 +111,7 @@ class Run(ABC, Generic[Transformed]):
 
     def _unfolded(self, table: Table, names: Sequence[str], count: str) -> Table:
         """Write a row for each record of combinations with counts."""
-        made = "SELECT {names} FROM (SELECT {names}, unnest(range({n})) AS copy FROM {table}) AS u"
+        made = "SELECT {names} FROM (SELECT {names}, unnest(range({n})) FROM {table}) AS u"
         read = [column(name) for name in names]
         return self.engine.materialize("unfolded", sql(made, names=read, n=column(count), table=table))
 
