@@ -45,6 +45,7 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/generalize.py
 	@$(BIN)/python benchmarks/swap.py
 	@$(BIN)/python benchmarks/audit.py
+	@$(BIN)/python benchmarks/risk.py
 	@$(BIN)/python benchmarks/perturb.py
 	@$(BIN)/python benchmarks/reconstruct.py
 	@$(BIN)/python benchmarks/persons.py

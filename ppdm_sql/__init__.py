@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ppdm_sql.progress import Progress
     from ppdm_sql.release import Release
     from ppdm_sql.release.applying import Applied
+    from ppdm_sql.risk.measuring import TableRisk
     from ppdm_sql.sql_calls.registering import register, unregister
     from ppdm_sql.taxonomy import Taxonomy
 
@@ -68,6 +69,7 @@ __all__ = [
     "Release",
     "RequirementSyntaxError",
     "TCloseness",
+    "TableRisk",
     "Taxonomy",
     "Template",
     "UnknownColumn",
@@ -94,6 +96,7 @@ _PLACES = {
     "Progress": "ppdm_sql.progress",
     "Release": "ppdm_sql.release",
     "TCloseness": "ppdm_sql.privacy",
+    "TableRisk": "ppdm_sql.risk.measuring",
     "Taxonomy": "ppdm_sql.taxonomy",
     "Template": "ppdm_sql.privacy",
     "anonymize": "ppdm_sql.database",

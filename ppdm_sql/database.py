@@ -34,6 +34,7 @@ from ppdm_sql.options import (
     PredictRequest,
     RandomizeRequest,
     Reconstruct,
+    RiskRequest,
     Suppress,
     SwapRequest,
     TrainRequest,
@@ -41,7 +42,7 @@ from ppdm_sql.options import (
     options_of,
 )
 from ppdm_sql.privacy import parse_measures
-from ppdm_sql.privacy.population import weighted
+from ppdm_sql.privacy.population import sized, weighted
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import attach, detach, given, like, read_again, takes_sources
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
+    from ppdm_sql.risk.measuring import TableRisk
 
 
 class Database:
@@ -142,6 +144,33 @@ class Database:
             population, count = asked.population
             asked = replace(asked, population=(self.engine.find(population), count))
         return asked.of(partial(audit, self.engine, table, measures, count=asked.count_column))
+
+    @takes_sources("table", "population", weighted={"population": sized})
+    @alone
+    @asks(RiskRequest)
+    def risk(self, asked: RiskRequest) -> TableRisk:
+        """Measure who can be found in a table, by which columns, and how surely.
+
+        Returns:
+            Risks of re-identification, sets of columns that single records out, keys, minimal sample uniques
+            with SUDA scores, and what the table as a sample tells of its population.
+
+        Raises:
+            PpdmError: A column is unknown or in two roles, an option cannot be used, the table is empty.
+
+        Cost: one GROUP BY of all columns, and one of the combinations that exist for each set of columns.
+        Source: Elliot, Manning, Mayes, Gurd, Bane 2005; Motwani, Xu 2007; Benedetti, Franconi 1998.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 4 AS b FROM range(12) r (i)")
+            >>> ppdm_sql.open(con).risk("t").keys
+            (('a', 'b'),)
+        """
+        from ppdm_sql.risk.measuring import table_risk
+
+        return table_risk(self.engine, asked, asked.progress or self.progress)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -521,8 +550,9 @@ class Database:
     def install(self, asked: InstallRequest) -> Installed:
         """Put the audit macros into this database, where any DuckDB client can call them without Python.
 
-        They are ``ppdm_risk(tbl, qi)``, ``ppdm_identifiable(tbl, by, confidential)``, ``ppdm_version()`` and
-        one for each privacy model, such as ``ppdm_closeness(tbl, qi, sensitive)``, in the schema ``ppdm``.
+        They are ``ppdm_risk(tbl, qi)``, ``ppdm_separation(tbl, columns)``, ``ppdm_minimal_uniques(tbl,
+        columns)``, ``ppdm_identifiable(tbl, by, confidential)``, ``ppdm_version()`` and one for each privacy
+        model, such as ``ppdm_closeness(tbl, qi, sensitive)``, in the schema ``ppdm``.
         Installing again changes nothing; those of an older version are replaced.
 
         Raises:

@@ -173,7 +173,10 @@ def audit(
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, known, person)
         if not allow_absent:
             _refuse_absent(run.findings)
-        everybody = None if population is None else _population(engine, *population, run, count)
+        everybody = None
+        if population is not None:
+            together = list(chain(*run.groupings))
+            everybody = population_of(engine, *population, run.collapsed, together, run.person, count)
         found = run.report(everybody, wanted, groups)
         return replace(found, notices=_noticed(engine, table, count, person))
 
@@ -363,18 +366,24 @@ def _judged(
     return sorted(judged, key=lambda item: item.question.number)
 
 
-def _population(
-    engine: Engine, table: Table, weights: str | None, run: _AuditRun, count: str | None
+def population_of(
+    engine: Engine,
+    table: Table,
+    weights: str | None,
+    collapsed: Collapsed,
+    together: Sequence[str],
+    person: Sequence[str],
+    count: str | None = None,
 ) -> Population:
-    """Collapse the population over the columns of all quasi-identifiers, in the order of the table's."""
+    """Collapse the population over columns of an audited table, in the order of the table's."""
     # A row may be a person there.
     columns = engine.columns(table)
     names = [item.name for item in columns]
-    wanted = run.collapsed.in_order(chain(*run.groupings))
+    wanted = collapsed.in_order(together)
     found = resolve_all(wanted, names, table=table.name)
     counted = count_column(weights or (count if count in names else None), columns, table=table.name)
-    person = run.person if weights is None and set(run.person) <= set(names) else ()
-    collapsed = Collapsed(engine, table, found, counted, person)
+    persons = person if weights is None and set(person) <= set(names) else ()
+    everybody = Collapsed(engine, table, found, counted, persons)
     from ppdm_sql.audit.exposure import Population
 
-    return Population(table.name, collapsed, dict(zip(wanted, found, strict=True)))
+    return Population(table.name, everybody, dict(zip(wanted, found, strict=True)))

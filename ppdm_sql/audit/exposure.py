@@ -61,12 +61,15 @@ def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassS
 
 
 def risks(
-    collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None
+    collapsed: Collapsed,
+    quasi_identifier: Sequence[str],
+    population: Population | None,
+    threshold: float = HIGH,
 ) -> tuple[Risk, Risk, Risk]:
     """Measure the risk of re-identification from prosecutor, journalist and marketer."""
     # Source: El Emam, Dankar 2008; Dankar, El Emam 2010.
     classes = _classes(collapsed, quasi_identifier, population)
-    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": HIGH})
+    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": threshold})
     ((_, _, uncovered, *measures),) = collapsed.engine.query(text, step="risks")
     if uncovered and population is not None:
         raise InvalidSource(
@@ -76,9 +79,9 @@ def risks(
     name, qi = ITSELF if population is None else population.name, tuple(quasi_identifier)
     highest, average, at_highest, above, *journalist = measures
     return (
-        Risk(qi, "prosecutor", ITSELF, average, highest, at_highest, above, HIGH),
-        Risk(qi, "journalist", name, journalist[1], journalist[0], journalist[2], journalist[3], HIGH),
-        Risk(qi, "marketer", name, journalist[1], None, None, None, HIGH),
+        Risk(qi, "prosecutor", ITSELF, average, highest, at_highest, above, threshold),
+        Risk(qi, "journalist", name, journalist[1], journalist[0], journalist[2], journalist[3], threshold),
+        Risk(qi, "marketer", name, journalist[1], None, None, None, threshold),
     )
 
 

@@ -16,6 +16,7 @@ from ppdm_sql.version import __version__
 COMMANDS = {
     "demo": ("demo", "Create example tables in DIR and run every method on them."),
     "audit": ("tables", "Measure a table: class sizes, risk, requirements, inferences."),
+    "risk": ("tables", "Measure who can be found in a table, and by which columns."),
     "suppress": ("publishing", "Suppress values until all requirements hold (PDA)."),
     "generalize": ("publishing", "Generalize values until all requirements hold (TDS, HCE-TDR)."),
     "swap": ("publishing", "Exchange confidential values of identifiable records."),

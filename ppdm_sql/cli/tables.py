@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +14,14 @@ from ppdm_sql.cli.app import examples_of, group
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Format, notice, print_tables, print_tree, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
+from ppdm_sql.engine.names import free_name, names_option
 from ppdm_sql.options import (
     AgrawalRequest,
     ApplyRequest,
     AuditRequest,
     PredictRequest,
     Reconstruct,
+    RiskRequest,
     TrainRequest,
 )
 from ppdm_sql.privacy import requirement_of
@@ -69,6 +72,59 @@ def audit(
         for text in (*absent, *audit.notices):
             notice(f"Note: {text}")
         raise typer.Exit(0 if audit.holds else 1)
+
+
+@takes(RiskRequest)
+def risk(database: DatabasePath, given: Given, common: Common) -> None:
+    r"""Nothing has to be known of quasi-identifiers: all sets of columns are tried, and those that single out
+    most records come first. A first ppdm generalize command follows. What is printed holds values of cells:
+    it is for the owner. The table is only read.
+
+    Examples:
+    ppdm risk bank.duckdb customers
+    ppdm risk bank.duckdb customers --by Job,Country,Age --max-size 2
+    ppdm risk clinic.duckdb visits --person patient --population 48000
+    ppdm risk clinic.duckdb visits --by sex,age,zip --population citizens --threshold 10%
+    ppdm risk survey.duckdb answers --weights weight --household household --into answers_scored
+    ppdm risk visits.csv --types zip=VARCHAR --format json
+    """
+    writes = given.get("into") is not None
+    with common.using(database, write=writes) as db:
+        found = db.risk(**given)
+        taken = [table.name for table in db.engine.tables()]
+    if common.sql:
+        return
+    print_tables(found.tables(), common.form)
+    for text in found.notices:
+        common.say(f"Note: {text}")
+    if found.into is not None:
+        common.say(f"Made table {found.into}: keep it to yourself.")
+    if found.requirement is not None:
+        common.say(
+            "A first release. What nobody else can know, as a diagnosis, may stand in --keep instead of "
+            "--require:"
+        )
+        common.say(f"  {_first_release(database, given, common, found, taken)}")
+
+
+def _first_release(
+    database: Path, given: Given, common: Common, found: ppdm_sql.TableRisk, taken: list[str]
+) -> str:
+    """Write a command that generalizes what was measured, as it can be run."""
+    stem = re.sub(r"\W+", "_", Path(found.table).name.partition(".")[0]).strip("_") or "table"
+    name = free_name(f"{stem}_safe", taken)
+    words = ["ppdm", "generalize", str(database), given["table"], "--require", str(found.requirement)]
+    words += ["--into", name]
+    if str(database) == ":memory:":
+        words += ["--export", f"{stem}_safe.csv"]
+    for text in common.attach or ():
+        words += ["--attach", text]
+    if given.get("nulls"):
+        words += ["--null", ",".join(given["nulls"])]
+    for column, kind in (given.get("types") or {}).items():
+        words += ["--types", f"{column}={kind}"]
+    line = shlex.join(words)
+    return f"{line} {names_option('--person', given['person'])}" if given.get("person") else line
 
 
 @takes(ApplyRequest)

@@ -16,7 +16,7 @@ from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.privacy.models import models
 from ppdm_sql.version import __version__
 
-GENERAL = ("risk", "identifiable", "version")
+GENERAL = ("risk", "identifiable", "separation", "minimal_uniques", "version")
 """The macros that belong to no privacy model, without the prefix ``ppdm_``; models bring theirs."""
 
 PIECES = ("counted_cells", "counted_classes", "checked_rows")

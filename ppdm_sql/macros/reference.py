@@ -31,6 +31,10 @@ RESULTS = {
     "prosecutor_highest": "risk of a record in the smallest class, 1 / k",
     "prosecutor_average": "mean risk of a record, classes / records",
     "marketer": "share of records that a marketer expects to find, the table being its own population",
+    "distinction": "classes over records: the share of the table that the columns tell apart",
+    "separation": "share of the pairs of records that the columns tell apart",
+    "minimal_unique": "columns by which the record is alone, and is not once any of them is left out",
+    "suda_score": "what this minimal sample unique adds to the SUDA score of the record",
     "status": "`uniquely` or `collectively` identifiable, or `unidentifiable`",
 }
 """What the columns of the general answers mean; the columns that were asked for come first."""

@@ -222,6 +222,37 @@ class AuditRequest(OfTable):
     categories: Annotated[Names, CATEGORIES] = ()
 
 
+class RiskRequest(OfTable, Told):
+    by: Annotated[
+        Names,
+        BY,
+        "Columns that others may know; by default all but direct identifiers and free text.",
+        Option(metavar="A,B,C"),
+    ] = ()
+    max_size: Annotated[int, "Try sets of up to N columns.", "2", "N", Option(least=1)] = 3
+    person: Annotated[Names, PERSON, "Column that says whose record a row is: persons are counted."] = ()
+    population: Annotated[
+        Any,
+        "What the table is a sample of: a table, whose rows TABLE(n) counts n times, or a number of persons.",
+        "'citizens'",
+        "TABLE|N",
+    ] = None
+    weights: Annotated[
+        str | None,
+        "Column of sampling weights: how many persons of the population a row stands for.",
+        "'weight'",
+        "COLUMN",
+        Option(sql="weights"),
+    ] = None
+    household: Annotated[Names, "Column that says which household a row belongs to.", "'household'"] = ()
+    threshold: Annotated[
+        Share, "Give the share of the records with a risk above SHARE.", "'10%'", "SHARE"
+    ] = "20%"
+    into: Annotated[
+        str | None, NEW_TABLE, "Also make a table of the records with their SUDA scores, for the owner alone."
+    ] = None
+
+
 class Request(OfColumns):
     """What every run that publishes a release is asked."""
 
@@ -588,6 +619,7 @@ class InstallRequest(Options):
 
 REQUESTS: Mapping[str, Any] = {
     "audit": AuditRequest,
+    "risk": RiskRequest,
     "suppress": Suppress,
     "generalize": Generalize,
     "integrate": Integrate,

@@ -20,6 +20,7 @@ has, such as `--format` and `--sql`, are in the help of the commands. This page 
 -m ppdm_sql.options.reference`.
 """
 PLACES = {
+    "risk": ("ppdm risk", "ppdm_table_risk", "Database.risk"),
     "export": ("ppdm export", "ppdm_export", "Release.export"),
     "report": ("ppdm report", "ppdm_report", "Release.report"),
     "generate_agrawal": ("ppdm generate agrawal", "ppdm_generate_agrawal", "Database.generate_agrawal"),

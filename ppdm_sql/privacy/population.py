@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from ppdm_sql.errors import RequirementSyntaxError
 from ppdm_sql.privacy import grammar
@@ -55,13 +56,24 @@ def in_population(reader: Reader) -> tuple[tuple[str, ...], PopulationTable]:
     return columns, PopulationTable(tuple(parts), _weights(reader))
 
 
-def weighted(text: str) -> tuple[str, str | None]:
-    """Part a table or file from the count column that may stand in parentheses behind it."""
-    for opened in _OPEN.finditer(text, 1):
+def weighted(given: Any) -> tuple[Any, str | None]:
+    """Part a table or file from the count column in parentheses behind it; frames have none."""
+    for opened in _OPEN.finditer(given, 1) if isinstance(given, str) else ():
         with suppress(RequirementSyntaxError):
-            weights = _weights(Reader(text[opened.start() :], "citizens(n)"))
-            return text[: opened.start()].rstrip(), weights
-    return text, None
+            weights = _weights(Reader(given[opened.start() :], "citizens(n)"))
+            return given[: opened.start()].rstrip(), weights
+    return given, None
+
+
+def sized(given: Any) -> tuple[Any, str | int | None]:
+    """Take a number for that of the persons in a population; else part a table from its count column.
+
+    Example:
+        >>> sized("48000"), sized("citizens(n)")
+        ((None, 48000), ('citizens', 'n'))
+    """
+    is_number = isinstance(given, int | str) and re.fullmatch(r"\s*[0-9]{1,18}\s*", str(given))
+    return (None, int(given)) if is_number else weighted(given)
 
 
 def _weights(reader: Reader) -> str | None:

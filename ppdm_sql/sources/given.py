@@ -60,7 +60,7 @@ _FRAMES = {
 """What a class is called in messages, by the package that it comes from."""
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Split: TypeAlias = Callable[[str], tuple[str, str | None]]
+Split: TypeAlias = Callable[[Any], tuple[Any, str | int | None]]
 
 
 @contextmanager
@@ -490,8 +490,11 @@ def _with_sources(
             if (source := bound.arguments.get(name)) is None:
                 continue
             weights = None
-            if name in weighted and isinstance(source, str):
+            if name in weighted:
                 source, weights = weighted[name](source)
+            if source is None:  # no table is named, but how many rows it would have
+                found[name] = (None, weights)
+                continue
             strict = name == names[0]
             how: Any = {"strict": strict, "elsewhere": elsewhere, "progress": progress}
             table = stack.enter_context(given(engine, source, types, nulls, **how))

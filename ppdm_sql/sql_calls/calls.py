@@ -20,6 +20,7 @@ from ppdm_sql.sql_calls.describing import (
     Columns,
     Row,
     applied,
+    at_risk,
     audited,
     compared,
     dropped,
@@ -158,6 +159,11 @@ _CALLED = "|".join(name.replace("_", " ") for name in OPTIONS if name != "integr
 _COMMAND = re.compile(rf"\bppdm ({_CALLED})\b")
 
 
+def macro_of(name: str) -> str:
+    """Give the name in SQL of a method; ``ppdm_risk`` is an audit macro."""
+    return "ppdm_table_risk" if name == "risk" else f"ppdm_{name}"
+
+
 def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
     """Give an error with the arguments of a call in the place of the options of its command."""
     known = {flag: option for option in arguments for flag in option.flags.split("/")}
@@ -173,7 +179,7 @@ def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
 
     def worded(text: str) -> str:
         text = _FLAG.sub(argument, text)
-        return _COMMAND.sub(lambda found: f"ppdm_{found[1].replace(' ', '_')}", text)
+        return _COMMAND.sub(lambda found: macro_of(found[1].replace(" ", "_")), text)
 
     reworded = copy.copy(error)
     reworded.problem, reworded.remedy = worded(error.problem), worded(error.remedy)
@@ -185,6 +191,7 @@ Given = dict[str, Any]
 
 APPLIED = "made, rows BIGINT, unseen BIGINT, verdict"
 AUDITED = "about, measure, value DOUBLE, holds BOOLEAN, note"
+AT_RISK = "about, measure, value DOUBLE, note"
 PUBLISHED = "release, method, rows BIGINT, verdict, measures VARCHAR[]"
 TRAINED = "model, mode, rows BIGINT, leaves BIGINT, accuracy DOUBLE"
 DISTRIBUTIONS = "attribute, class, lower DOUBLE, upper DOUBLE, value, probability DOUBLE, records DOUBLE"
@@ -216,7 +223,7 @@ class Call:
 
     @property
     def macro(self) -> str:
-        return f"ppdm_{self.name}"
+        return macro_of(self.name)
 
     @property
     def columns(self) -> Columns:
@@ -288,6 +295,7 @@ def _install(db: Database, given: Given) -> list[Row]:
 
 CALLS = (
     Call("audit", lambda db, given: audited(db.audit(**given)), AUDITED, writes=False),
+    Call("risk", lambda db, given: at_risk(db.risk(**given)), AT_RISK, writes=False),
     Call("suppress", _publish(Database.suppress), PUBLISHED),
     Call("generalize", _publish(Database.generalize), PUBLISHED),
     Call("swap", _publish(Database.swap), PUBLISHED),

@@ -18,11 +18,13 @@ from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit, Exposure, Profile
+    from ppdm_sql.audit.exposure import Risk
     from ppdm_sql.audit.model import Counted
     from ppdm_sql.comparison.model import Comparison
     from ppdm_sql.release.applied import AppliedTable
     from ppdm_sql.release.applying import Applied
     from ppdm_sql.release.verification import Verification
+    from ppdm_sql.risk.measuring import TableRisk
 
 Columns = Sequence[tuple[str, str]]
 """Name and DuckDB type of each field of a struct."""
@@ -190,11 +192,7 @@ def audited(audit: Audit) -> Iterator[Row]:
             on = ", ".join(sizes.quasi_identifier)
             yield on, "smallest class (k)", k, None, f"the smallest of {classes} classes"
     for risk in audit.risks:
-        on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
-        yield on, f"{risk.attacker} risk, average", risk.average, None, of
-        if risk.highest is not None:
-            note = f"{risk.records_at_highest} {counted}, {of}"
-            yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
+        yield from _risk(risk, counted)
     for item in audit.inferences:
         about = f"{', '.join(item.channel)} -> {', '.join(item.sensitive)}"
         yield from (
@@ -229,6 +227,50 @@ def _profiled(found: Profile) -> Iterator[Row]:
     for pair in found.pairs:
         note = f"{pair.alone} of {found.records} records"
         yield " and ".join(pair.columns), "share of unique records", pair.share_alone, None, note
+
+
+def _risk(risk: Risk, counted: str) -> Iterator[Row]:
+    on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
+    yield on, f"{risk.attacker} risk, average", risk.average, None, of
+    if risk.highest is not None:
+        note = f"{risk.records_at_highest} {counted}, {of}"
+        yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
+
+
+def at_risk(found: TableRisk) -> list[Row]:
+    """Give what was measured of who can be found in a table, a row for each measure."""
+    rows: list[Row] = [
+        (item.column, "set aside", None, f"{item.looks_like}: {item.alone} unique records")
+        for item in found.set_aside
+    ]
+    for one in found.sets:
+        on, note = ", ".join(one.columns), f"{one.alone} {found.counted} alone in {one.classes} classes"
+        note += "; a key" if one.columns in found.keys else ""
+        rows += [
+            (on, "share alone", one.share_alone, note),
+            (on, "distinction", one.distinction, None),
+            (on, "separation", one.separation, None),
+            (on, "minimal sample uniques", one.minimal_uniques, None),
+        ]
+    for risk in found.risks:
+        rows += [
+            (about, measure, number, note) for about, measure, number, _, note in _risk(risk, found.counted)
+        ]
+        if risk.share_above is not None:
+            above = f"{risk.attacker} risk, share above {risk.threshold:g}"
+            rows.append((", ".join(found.by), above, risk.share_above, f"in {risk.population}"))
+    rows += [(name, "part of SUDA", part, None) for name, part in found.suda.by_column.items()]
+    rows += [(f"{n} = {_text(v)}", "part of SUDA", part, None) for n, v, part in found.suda.by_value]
+    suda = {"DIS": found.suda.disclosive, "DIS-SUDA, highest": found.suda.highest}
+    rows += [("the table", measure, number, None) for measure, number in suda.items()]
+    for estimate in found.estimates:
+        note = f"converged; {estimate.chosen}".rstrip("; ") if estimate.converged else "not converged"
+        rows.append((estimate.model, "population uniques", estimate.population_uniques, note))
+    for summed in found.summed:
+        rows.append((summed.of, "expected re-identifications", summed.expected, f"of {summed.number}"))
+        rows.append((summed.of, "individual risk, highest", summed.highest, None))
+    rows += [("the table", "first requirement", None, found.requirement)] if found.requirement else []
+    return rows + [("the table", "notice", None, notice) for notice in found.notices]
 
 
 def verified(found: Verification) -> list[Row]:

@@ -54,7 +54,9 @@ HOSTILE += [
     "(?s)^q_.*",
     "Größe",
 ]
-GIVEN = dict.fromkeys(("qi", "ic", "by"), "['p', 'q']") | dict.fromkeys(("sensitive", "confidential"), "'s'")
+GIVEN = dict.fromkeys(("qi", "ic", "by", "columns"), "['p', 'q']") | dict.fromkeys(
+    ("sensitive", "confidential"), "'s'"
+)
 GIVEN |= {"population": "'t'", "l": "2"}
 CALLS = {
     macro.name.removeprefix("ppdm_"): ", ".join(
@@ -337,12 +339,16 @@ def answers(
     con: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, str] | None = None
 ) -> list[list[Row]]:
     """What each macro says of a table, its own population, whose columns may have other names."""
-    found = []
+    found, before = [], {new: old for old, new in (names or {}).items()}
+
+    def renamed(cell: Any) -> Any:
+        return [before.get(item, item) for item in cell] if isinstance(cell, list) else cell
+
     for macro, call in CALLS.items():
         given = {**(names or {}), "t": table}
         arguments = re.sub(r"'(\w)'", lambda name, given=given: text(given.get(name[1], name[1])), call)
         query = f"SELECT * FROM ppdm_{macro}({text(table)}, {arguments}) ORDER BY ALL"
-        found.append(con.execute(query).fetchall())
+        found.append([tuple(map(renamed, row)) for row in con.execute(query).fetchall()])
     return found
 
 
@@ -412,7 +418,8 @@ def test_views_temporary_tables_and_attached_databases_are_measured(
 def test_a_name_of_a_with_clause_can_be_measured(con: duckdb.DuckDBPyConnection, macro: str) -> None:
     call = CALLS[macro].replace("'t'", "'few'")
     query = f"WITH few AS (FROM t WHERE p = 'nobody') SELECT * FROM ppdm_{macro}('few', {call})"
-    assert con.execute(query).fetchall() in ([], [(0, 0, None, None, 0, None, None, None)])
+    nobody = (0, 0, None, None, 0, None, None, None), (0, 0, 0, None, None)
+    assert con.execute(query).fetchall() in ([], *([row] for row in nobody))
 
 
 @pytest.mark.parametrize("macro", CALLS)
@@ -423,8 +430,9 @@ def test_the_macros_of_an_attached_file_can_be_called(tmp_path: Path, macro: str
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS SELECT 'x' AS p, 1 AS q, 'a' AS s")
         con.execute(f"ATTACH '{file}' AS f (READ_ONLY)")
+        rows = 2 if macro == "minimal_uniques" else 1
         for place in ("f.ppdm", "f.main"):
-            assert len(con.execute(f"FROM {place}.ppdm_{macro}('t', {CALLS[macro]})").fetchall()) == 1
+            assert len(con.execute(f"FROM {place}.ppdm_{macro}('t', {CALLS[macro]})").fetchall()) == rows
 
 
 def test_arguments_can_be_parameters_and_are_named(con: duckdb.DuckDBPyConnection) -> None:
