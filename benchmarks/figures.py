@@ -46,6 +46,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float | None, ...]]] = {
         for macro, limit in {"confidence": 1.5, "diversity": 1.5, "closeness": 2}.items()
         for sensitive in ("occupation", "hours_per_week")
     },
+    "risk": {"10 columns, up to 3": (None, 60)},
     "reconstruct": {"gaussian, salary": (None, 1.5, 1.2), "gaussian, all by class": (None, 1.5, 1.2)},
     "integrate": {"two parties k=10, wall time": (1.6, 1.4)},
 }

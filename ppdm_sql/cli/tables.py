@@ -14,7 +14,7 @@ from ppdm_sql.cli.app import examples_of, group
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Format, notice, print_tables, print_tree, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
-from ppdm_sql.engine.names import free_name, names_option
+from ppdm_sql.engine.names import free_name, names_option, option_for
 from ppdm_sql.options import (
     AgrawalRequest,
     ApplyRequest,
@@ -121,10 +121,9 @@ def _first_release(
         words += ["--attach", text]
     if given.get("nulls"):
         words += ["--null", ",".join(given["nulls"])]
-    for column, kind in (given.get("types") or {}).items():
-        words += ["--types", f"{column}={kind}"]
-    line = shlex.join(words)
-    return f"{line} {names_option('--person', given['person'])}" if given.get("person") else line
+    types = [option_for("--types", column, kind) for column, kind in (given.get("types") or {}).items()]
+    person = [names_option("--person", given["person"])] if given.get("person") else []
+    return " ".join([shlex.join(words), *types, *person])
 
 
 @takes(ApplyRequest)
