@@ -24,14 +24,14 @@ def person_columns(
     return found
 
 
-def check_persons(engine: Engine, source: Table, person: Sequence[str]) -> None:
-    """Refuse rows that are nobody's."""
+def check_persons(engine: Engine, source: Table, person: Sequence[str], what: str = "person") -> None:
+    """Refuse rows that are nobody's; ``what`` is what the columns name, for messages."""
     nobody = joined([sql("{c} IS NULL", c=column(name)) for name in person], " OR ")
     query = sql("SELECT count(*) FROM {source} WHERE {nobody}", source=source, nobody=nobody)
     ((missing,),) = engine.query(query, step="person_faults")
     if missing:
         named = " or ".join(repr(name) for name in person)
         raise InvalidSource(
-            f"The person column {named} is NULL in {missing} row{'s' * (missing != 1)}.",
+            f"The {what} column {named} is NULL in {missing} row{'s' * (missing != 1)}.",
             "Say whose record each row is, or leave such rows out in a view.",
         )

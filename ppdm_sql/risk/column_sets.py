@@ -207,21 +207,18 @@ class SetCounting:
         uniques = {len(one.columns): 0 for one in self.found.values()}
         for one in self.found.values():
             uniques[len(one.columns)] += one.minimal_uniques
-        total = sum(number * self._weight(size) for size, number in uniques.items())
-        by_column = {
-            name: sum(
-                one.minimal_uniques * self._weight(len(one.columns))
-                for one in self.found.values()
-                if name in one.columns
-            )
-            / max(total, 1)
-            for name in self.columns
-        }
+        parts = [
+            (one.columns, one.minimal_uniques * self._weight(len(one.columns))) for one in self.found.values()
+        ]
+        total = sum(part for _, part in parts)
         records = sum(row[0] for row in totals.values())
         known = disclosive is not None and records > 0
         return Suda(
             by_size=tuple((size, n, totals[size][0] if size in totals else 0) for size, n in uniques.items()),
-            by_column=by_column,
+            by_column={
+                name: sum(part for names, part in parts if name in names) / max(total, 1)
+                for name in self.columns
+            },
             by_value=self._by_value(scores, total) if total else (),
             fraction=fraction,
             disclosive=disclosive,

@@ -113,6 +113,8 @@ class TableRisk(Result):
         """Give everything as tables; empty ones are left out."""
         on = ", ".join(self.by)
         on = on if len(on) <= LONG else f"all {len(self.by)} columns"
+        above = f"share above {self.risks[0].threshold:g}"
+        summed = ("of", "number", "expected re-identifications", "average", "highest", above)
         found = [
             self._identifying(),
             self._of_columns(),
@@ -120,8 +122,13 @@ class TableRisk(Result):
             lay_out_class_sizes(self.sizes, on, self.counted),
             lay_out_risks(list(self.risks), on, self.counted),
             *self._of_uniques(),
-            self._estimated(),
-            self._summed(),
+            ResultTable(
+                "Population uniques, estimated",
+                ("model", "population uniques", "share", f"{self.counted} among them", "converged", "took"),
+                self.estimates,
+                {"share": SHARE},
+            ),
+            ResultTable("Individual risk", summed, self.summed, dict.fromkeys(summed[3:], SHARE)),
         ]
         return [table for table in found if table.rows]
 
@@ -173,20 +180,6 @@ class TableRisk(Result):
             ("average DIS-SUDA", suda.average, "of the records with a minimal sample unique"),
         ]
         yield ResultTable("SUDA", ("measure", "value", "what it says"), measures if suda.records else [])
-
-    def _estimated(self) -> ResultTable:
-        heading = ("model", "population uniques", "share", f"{self.counted} among them", "converged", "took")
-        rows = [
-            (e.model, e.population_uniques, e.share, e.in_sample, e.converged, e.chosen)
-            for e in self.estimates
-        ]
-        return ResultTable("Population uniques, estimated", heading, rows, {"share": SHARE})
-
-    def _summed(self) -> ResultTable:
-        above = f"share above {self.risks[0].threshold:g}"
-        heading = ("of", "number", "expected re-identifications", "average", "highest", above)
-        rows = [(s.of, s.number, s.expected, s.average, s.highest, s.share_above) for s in self.summed]
-        return ResultTable("Individual risk", heading, rows, dict.fromkeys(heading[3:], SHARE))
 
 
 def table_risk(engine: Engine, asked: RiskRequest, progress: Progress) -> TableRisk:
@@ -252,15 +245,10 @@ class _Measuring:
     def measured(self, threshold: float, progress: Progress) -> TableRisk:
         """Measure all that is asked."""
         collapsed, given = self.collapsed, self.asked.population
-        summed = summed_risks(
-            self.engine,
-            self.table,
-            self.by,
-            weights=self.weights,
-            household=self.household,
-            person=self.person,
-            threshold=threshold,
-        )
+        summed = list[SummedRisk]()
+        if self.weights is not None or self.household:
+            roles = self.weights, self.household, self.person
+            summed = summed_risks(self.engine, self.table, self.by, *roles, threshold)
         self.sets.count(progress)
         sizes = class_sizes(collapsed, self.by)
         number = sum(records for _, _, records in sizes.sizes)

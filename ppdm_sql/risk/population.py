@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.statements import Statement, bind, sql
-from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidSource
 
 LARGE_SAMPLE = 0.1
@@ -23,8 +22,7 @@ SMALLEST = 1e-9
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """How many persons of a population nobody is like, estimated from a sample of it.
 
     Args:
@@ -58,22 +56,16 @@ def estimates(sizes: Mapping[int, int], population: int) -> tuple[Estimate, ...]
         >>> [one.population_uniques for one in estimates({2: 3}, 60)]
         [0.0, None, 0.0]
     """
-    records = sum(size * classes for size, classes in sizes.items())
-    fraction = records / population
-    by_model = {"Zayatz": zayatz(sizes, population), "Pitman": pitman(sizes, population)}
-    alone = sizes.get(1, 0)
-    chosen = "Pitman" if fraction <= LARGE_SAMPLE and by_model["Pitman"] is not None else "Zayatz"
-    by_model["Dankar"] = by_model[chosen] if alone else 0.0
+    fraction = sum(size * classes for size, classes in sizes.items()) / population
+    found = {"Zayatz": zayatz(sizes, population), "Pitman": pitman(sizes, population)}
+    chosen = "Pitman" if fraction <= LARGE_SAMPLE and found["Pitman"] is not None else "Zayatz"
+    found["Dankar"] = found[chosen] if 1 in sizes else 0.0
+    took = {"Dankar": chosen if 1 in sizes else "no sample unique"}
     return tuple(
-        Estimate(
-            model,
-            uniques,
-            None if uniques is None else uniques / population,
-            None if uniques is None else uniques * fraction,
-            uniques is not None,
-            (chosen if alone else "no sample unique") if model == "Dankar" else "",
-        )
-        for model, uniques in by_model.items()
+        Estimate(model, None, None, None, converged=False)
+        if number is None
+        else Estimate(model, number, number / population, number * fraction, True, took.get(model, ""))
+        for model, number in found.items()
     )
 
 
@@ -103,7 +95,7 @@ def _log_binomial(of: Vector | int, chosen: Vector | float) -> Any:
 def pitman(sizes: Mapping[int, int], population: int) -> float | None:
     """Estimate the population uniques by Pitman's model; None where it has no solution in its range."""
     from scipy.optimize import root  # type: ignore[import-untyped, unused-ignore]
-    from scipy.special import digamma, gammaln
+    from scipy.special import digamma, expit, gammaln, logit
 
     once, twice = sizes.get(1, 0), sizes.get(2, 0)
     size, classes, records = _counts(sizes)
@@ -112,20 +104,23 @@ def pitman(sizes: Mapping[int, int], population: int) -> float | None:
     if start is None:
         return None
 
+    def parameters(given: Vector) -> Any:
+        """Give theta and alpha of any two numbers: alpha is in (0, 1), and theta + alpha above 0."""
+        alpha = expit(given[0])
+        return np.exp(given[1]) - alpha, alpha
+
     def equations(given: Vector) -> Vector:
         """Give the derivatives of the log-likelihood; sums of 1 / (a + i) are differences of digammas."""
-        theta, alpha = map(float, given)
-        if not (SMALLEST < alpha < 1 and theta > -alpha):
-            return np.array([np.inf, np.inf])
+        theta, alpha = parameters(given)
         sums = (digamma(number + theta / alpha) - digamma(1 + theta / alpha)) / alpha
         by_theta = sums - digamma(records + theta) + digamma(1 + theta)
         within = classes @ (digamma(size - alpha) - digamma(1 - alpha))
         return np.array([by_theta, (number - 1 - theta * sums) / alpha - within])
 
     with np.errstate(all="ignore"):
-        solved = root(equations, start)
-    theta, alpha = map(float, solved.x)
-    if not solved.success or not (SMALLEST < alpha < 1 and theta > -alpha):
+        solved = root(equations, [logit(start[1]), np.log(sum(start))])
+        theta, alpha = parameters(solved.x)
+    if not solved.success or not SMALLEST < alpha < 1 - SMALLEST:
         return None
     uniques = float(np.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(population)))
     return uniques if uniques <= population else None
@@ -138,14 +133,14 @@ def _start(once: int, twice: int, records: float, number: float) -> tuple[float,
     if not c or not below:
         return None
     theta = (records * number * c - once * (records - 1) * (2 * number + c)) / below
-    return theta, (theta * (once - records) + (records - 1) * once) / (records * number)
+    alpha = (theta * (once - records) + (records - 1) * once) / (records * number)
+    return max(theta, 0.1), min(max(alpha, 0.01), 0.99)
 
 
 # -- risks of single records, and of households ------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SummedRisk:
+class SummedRisk(NamedTuple):
     """The risks of records, or of households, summed up.
 
     Args:
@@ -169,51 +164,39 @@ def summed_risks(
     engine: Engine,
     table: Table,
     by: Sequence[str],
-    *,
     weights: str | None,
     household: Sequence[str],
     person: Sequence[str],
     threshold: float,
 ) -> list[SummedRisk]:
-    """Sum up the risks of records by their sampling weights, without which it is 1 / f, and of households.
-
-    Raises:
-        InvalidSource: A weight is no positive number, or a household is NULL somewhere.
-
-    Cost: a scan of the columns with a GROUP BY, and a window over what it gives.
-    """
-    if weights is None and not household:
-        return []
-    _check(engine, table, weights, household)
+    """Sum up the risks of records by their sampling weights, without which it is 1 / f, and of households."""
+    if household:
+        check_persons(engine, table, household, "household")
+    weight = sql("1::DOUBLE") if weights is None else sql("{w}::DOUBLE", w=column(weights, "s"))
+    _check(engine, table, weights)
     types = dict(engine.columns(table))
-    names = [*by, *household, *person]
-    values = exact_values(engine, table, [Column(name, types[name]) for name in names])
+    values = exact_values(engine, table, [Column(name, types[name]) for name in (*by, *household, *person)])
     codes = [f"c{place}" for place in range(len(by))]
-    read = [sql("{v} AS {c}", v=values[name], c=column(c)) for name, c in zip(by, codes, strict=True)]
     rows = sql(
-        "SELECT {read}, {household} AS household, {person} AS person, {weight}::DOUBLE AS weight "
-        "FROM {t} AS s",
-        read=read,
+        "SELECT {read}, {household} AS household, {person} AS person, {weight} AS weight FROM {t} AS s",
+        read=[sql("{v} AS {c}", v=values[name], c=column(c)) for name, c in zip(by, codes, strict=True)],
         household=_together(household, values),
         person=_together(person, values),
-        weight=sql("1") if weights is None else column(weights, "s"),
+        weight=weight,
         t=table,
     )
-    if person:
-        once = "SELECT {c}, household, max(weight) AS weight FROM ({rows}) GROUP BY {c}, household, person"
-        rows = sql(once, c=[column(code) for code in codes], rows=rows)
+    if person:  # each of whom is in a class once
+        rows = sql("SELECT * REPLACE (max(weight) AS weight) FROM ({rows}) GROUP BY ALL", rows=rows)
     counted = "SELECT {c}, household, count(*) AS records, sum(weight) AS weight FROM ({rows}) GROUP BY ALL"
     text = sql(counted, c=[column(code) for code in codes], rows=rows)
-    weighted = engine.materialize("weighted_records", text)
-    risky = engine.materialize(
-        "individual_risks",
-        bind("risk/individual_risks", tables={"weighted_records": weighted}, columns={"columns": codes}),
-    )
+    tables = {"weighted_records": engine.materialize("weighted_records", text)}
+    text = bind("risk/individual_risks", tables=tables, columns={"columns": codes})
+    risky = engine.materialize("individual_risks", text)
     found = [] if weights is None else [_summed(engine, risky, "persons" if person else "records", threshold)]
     if household:
         text = bind("risk/household_risks", tables={"individual_risks": risky})
-        homes_at_risk = engine.materialize("household_risks", text)
-        found.append(_summed(engine, homes_at_risk, "households", threshold))
+        homes = engine.materialize("household_risks", text)
+        found.append(_summed(engine, homes, "households", threshold))
     return found
 
 
@@ -228,33 +211,17 @@ def _summed(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRi
     return SummedRisk(of, number, expected, expected / number, highest, above / number)
 
 
-def _check(engine: Engine, table: Table, weights: str | None, household: Sequence[str]) -> None:
-    """Refuse weights that stand for nobody, and rows without a household."""
-    if weights is not None and not is_number(dict(engine.columns(table))[weights]):
-        raise InvalidSource(
-            f"The weights {weights!r} of table {table.name} are no numbers.",
-            "Name a column of numbers, or cast it in a view.",
-        )
-    stands = sql("TRUE")
-    if weights is not None:
-        stands = sql("{w} > 0 AND isfinite({w}::DOUBLE)", w=column(weights, "s"))
-    nobody = [sql("{c} IS NULL", c=column(name, "s")) for name in household]
+def _check(engine: Engine, table: Table, weights: str | None) -> None:
+    if weights is None:
+        return
     text = sql(
-        "SELECT count(*) FILTER (({stands}) IS NOT TRUE), count(*) FILTER ({nobody}) FROM {t} AS s",
-        stands=stands,
-        nobody=Statement(" OR ".join(nobody) or "FALSE"),
+        "SELECT count(*) FROM {t} AS s WHERE ({w} > 0 AND isfinite({w})) IS NOT TRUE",
+        w=sql("TRY_CAST({w} AS DOUBLE)", w=column(weights, "s")),
         t=table,
     )
-    ((faulty, homeless),) = engine.query(text, step="weight_faults")
+    ((faulty,),) = engine.query(text, step="weight_faults")
     if faulty:
         raise InvalidSource(
-            f"The weights {weights!r} are NULL, not above 0 or not finite in {faulty} "
-            f"row{'s' * (faulty != 1)}.",
+            f"The weights {weights!r} are no numbers above 0 in {faulty} row{'s' * (faulty != 1)}.",
             "Say in every row how many persons of the population it stands for.",
-        )
-    if homeless:
-        raise InvalidSource(
-            f"The household column {' or '.join(map(repr, household))} is NULL in {homeless} "
-            f"row{'s' * (homeless != 1)}.",
-            "Say of every row which household it belongs to, or leave such rows out in a view.",
         )

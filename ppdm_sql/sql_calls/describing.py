@@ -18,8 +18,7 @@ from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit, Exposure, Profile
-    from ppdm_sql.audit.exposure import Risk
-    from ppdm_sql.audit.model import Counted
+    from ppdm_sql.audit.model import Counted, Risk
     from ppdm_sql.comparison.model import Comparison
     from ppdm_sql.release.applied import AppliedTable
     from ppdm_sql.release.applying import Applied

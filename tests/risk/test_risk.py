@@ -10,8 +10,10 @@ from typing import Any
 import duckdb
 import pytest
 from commands import ppdm
+from ppdm_sql.engine.purposes import purpose
 
 import ppdm_sql
+from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption, InvalidSource, NameTaken, UnknownColumn
 from ppdm_sql.macros import macros
 
@@ -253,3 +255,12 @@ def test_a_row_of_each_kind_of_value_is_measured(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     with duckdb.connect(str(path)) as con:
         assert con.execute("SELECT count(*) FROM scored").fetchall() == [(30,)]
+
+
+def test_every_statement_has_a_sentence(file: Path) -> None:
+    seen: list[Statement] = []
+    with ppdm_sql.open(file) as db:
+        db.engine.tracer = seen.append
+        db.risk("elders", person="patient_id", weights="w", population="people", into="scored")
+        db.risk("people", household="patient_id", population=9000)
+    assert sorted({statement.step for statement in seen if not purpose(statement)}) == []
