@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from ppdm_sql.progress import Progress
     from ppdm_sql.release import Release
     from ppdm_sql.release.applying import Applied
+    from ppdm_sql.risk.attempts import Attacks
     from ppdm_sql.risk.measuring import TableRisk
     from ppdm_sql.sql_calls.registering import register, unregister
     from ppdm_sql.taxonomy import Taxonomy
 
 __all__ = [
     "Applied",
+    "Attacks",
     "Audit",
     "ColumnRoleError",
     "Database",
@@ -88,6 +90,7 @@ __all__ = [
 
 _PLACES = {
     "Applied": "ppdm_sql.release.applying",
+    "Attacks": "ppdm_sql.risk.attempts",
     "Audit": "ppdm_sql.audit",
     "Database": "ppdm_sql.database",
     "Evaluation": "ppdm_sql.evaluation",
@@ -121,8 +124,7 @@ def __getattr__(name: str) -> object:
     return found
 
 
-# This module is the one place above both results and what shows them.
-_results.register_report(lambda: import_module("ppdm_sql.report"))
+_results.register_importing(import_module)  # this module is above both results and what makes and shows them
 
 
 def __dir__() -> list[str]:

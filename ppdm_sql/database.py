@@ -24,6 +24,7 @@ from ppdm_sql.options import (
     AgrawalRequest,
     Anonymization,
     ApplyRequest,
+    AttackRequest,
     AuditRequest,
     CompareRequest,
     Evaluate,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
+    from ppdm_sql.risk.attempts import Attacks
     from ppdm_sql.risk.measuring import TableRisk
 
 
@@ -380,6 +382,38 @@ class Database:
         row = found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
             return evaluate(self.engine, found, asked, asked.progress or self.progress)
+
+    @takes_sources("control")
+    @alone
+    @asks(AttackRequest)
+    def attack(self, asked: AttackRequest) -> Attacks:
+        """Try known attacks on a release: what they get out of it, beside what it promises and without it.
+
+        Returns:
+            A row an attack; ``holds`` says whether none of them refutes a promise. Where scikit-learn is not
+            installed, attackers train nothing.
+
+        Raises:
+            InvalidSource: The source is gone or changed.
+            PpdmError: An option or a column cannot be used.
+
+        Cost: a scan of the source with a join for each masked column, then a GROUP BY an attack.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 3 AS ill FROM range(12) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> _ = db.suppress("t", ["k >= 4 on job"], keep=["ill"], into="safe")
+            >>> found = db.attack("safe").attacks[0]
+            >>> found.attack, found.successes, found.worst, found.allowed, found.verdict
+            ('linkage', 2.0, 0.166667, 0.25, 'holds')
+        """
+        from ppdm_sql.release import Release
+        from ppdm_sql.risk.attacking import attack
+
+        found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
+        return attack(self.engine, found, asked, asked.progress or self.progress)
 
     @asks(CompareRequest)
     def compare(self, asked: CompareRequest) -> Comparison:

@@ -49,16 +49,21 @@ class Result:
         return shown
 
 
-# -- the report, a layer above the results, which may not import it ---------------------------------
+# -- what stands above the results, which may not import it ----------------------------------------
 
-_importing: list[Callable[[], Any]] = []
+_importing: list[Callable[[str], Any]] = []
 
 
-def register_report(importing: Callable[[], Any]) -> None:
-    """Take what imports :mod:`ppdm_sql.report`; the package does so when it is imported."""
+def register_importing(importing: Callable[[str], Any]) -> None:
+    """Take what imports a module by its name; the package gives it when it is imported."""
     _importing[:] = [importing]
 
 
 def report() -> Any:
     """Give :mod:`ppdm_sql.report`, which few runs need."""
-    return _importing[0]()
+    return _importing[0]("ppdm_sql.report")
+
+
+def attacking() -> Any:
+    """Give :mod:`ppdm_sql.risk.attacking`, which few runs need."""
+    return _importing[0]("ppdm_sql.risk.attacking")

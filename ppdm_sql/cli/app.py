@@ -32,6 +32,7 @@ COMMANDS = {
     "verify": ("releases", "Audit a published release again, by SQL over its table alone."),
     "apply": ("tables", "Recode other records by the cut of a release."),
     "evaluate": ("releases", "Measure what a release costs a classifier."),
+    "attack": ("releases", "Try known attacks on a release."),
     "compare": ("publishing", "Put settings of a method, or releases, side by side."),
     "export": ("releases", "Write a release into a fresh Parquet, CSV or DuckDB file."),
     "report": ("releases", "Write a page on a release, for its owner or for everybody, or on a model."),

@@ -25,7 +25,14 @@ from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import is_stepwise, promised, short_names, with_short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.options import Evaluate, ExportRequest, NameRequest, ReleaseRequest, ReportRequest
+from ppdm_sql.options import (
+    AttackRequest,
+    Evaluate,
+    ExportRequest,
+    NameRequest,
+    ReleaseRequest,
+    ReportRequest,
+)
 from ppdm_sql.release import Release
 from ppdm_sql.release.cut_tree import Node
 from ppdm_sql.results import ResultTable
@@ -254,6 +261,22 @@ def evaluate(database: DatabasePath, given: Given, common: Common) -> None:
     with common.using(database) as db:
         evaluation = db.evaluate(**given)
     print_tables(evaluation.tables(), common.form)
+
+
+@takes(AttackRequest, lacks=["sql"])
+def attack(database: DatabasePath, given: Given, common: Common) -> None:
+    """Each row is an attacker: what is known, what is guessed, how often that succeeds, and what the release
+    allows. Exit code 1 if a promise is refuted.
+
+    Examples:
+    ppdm attack bank.duckdb customers_safe
+    ppdm attack bank.duckdb customers_safe --known Job,Age --target Rating --control others
+    ppdm attack bank.duckdb customers_safe --beside last_year.parquet --format json
+    """
+    with common.using(database) as db:
+        found = db.attack(**given)
+    print_tables(found.tables(), common.form)
+    raise typer.Exit(0 if found.holds else 1)
 
 
 @takes(ExportRequest, lacks=["form", "sql", "attach"])

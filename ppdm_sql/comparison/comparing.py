@@ -10,7 +10,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,14 +32,13 @@ from ppdm_sql.options import CompareRequest, EvaluateRequest
 from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_measures
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import CatalogueRow, Release, check_free, get, releases
-from ppdm_sql.release.catalogue import READ, SHAPE
+from ppdm_sql.release.catalogue import READ, catalogue_row
 from ppdm_sql.release.draft import MeasureRow
 from ppdm_sql.release.exporting import check_target
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.report.page import vega
 from ppdm_sql.sources import Source, read_again
 from ppdm_sql.sources.given import given
-from ppdm_sql.version import __version__
 
 SUPPRESSION, CONDITIONED = "pda", "hce-tdr"
 METHODS = ("tds", CONDITIONED, SUPPRESSION)
@@ -304,12 +302,7 @@ def _measured(
         row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
         if baseline is None:
             return row
-        parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
-        unpublished = CatalogueRow(
-            *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
-            *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
-        )
-        return _with_error(engine, row, unpublished, shape, baseline, run.progress)
+        return _with_error(engine, row, catalogue_row(draft, shape), shape, baseline, run.progress)
 
 
 # -- releases that exist ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable, no_records
+from ppdm_sql.errors import InvalidOption, PpdmError, no_records
 from ppdm_sql.evaluation.encoding import (
     Feature,
     Rows,
@@ -21,6 +21,7 @@ from ppdm_sql.evaluation.encoding import (
 )
 from ppdm_sql.release import CatalogueRow
 from ppdm_sql.release.applying import recoded
+from ppdm_sql.release.control import changed, made_from
 from ppdm_sql.release.labels import binned_types, in_bins
 from ppdm_sql.release.layout import Shape
 
@@ -29,7 +30,7 @@ LABELS = ("class", "sensitive", "kept", "swapped")
 
 
 def compared_rows(
-    engine: Engine, row: CatalogueRow, shape: Shape, test: str | None, class_column: str | None = None
+    engine: Engine, row: CatalogueRow, shape: Shape, test: str | Table | None, class_column: str | None = None
 ) -> tuple[TrainTest, TrainTest]:
     """Read the originals, which must be as they were, and what a release made of them, published or not.
 
@@ -45,7 +46,7 @@ def compared_rows(
     _check_same(engine, row, plain, *tables, same_label=not swapped)
     tested = tested_released = None
     if test is not None:
-        table = engine.find(test)
+        table = test if isinstance(test, Table) else engine.find(test)
         given = _given(engine, table, shape, plain, label)
         tested = collapsed(engine, given, plain)
         if not count_records(engine, tested):
@@ -84,13 +85,7 @@ def _source(
     engine: Engine, row: CatalogueRow, shape: Shape, label: str, *, persons: bool
 ) -> tuple[tuple[Feature, ...], Rows]:
     """Find the source and in it what the release has, and the columns that say whose a row is if asked."""
-    try:
-        table = engine.find(row.source)
-    except UnknownTable as cause:
-        raise InvalidSource(
-            f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",
-            "A table that lives elsewhere is first copied here; release and evaluate the copy.",
-        ) from cause
+    table = made_from(engine, row)
     try:
         columns = engine.columns(table)
         found = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
@@ -99,7 +94,7 @@ def _source(
             people = resolve_all(row.parameters["person"], [item.name for item in columns], table=row.source)
             rows = replace(rows, person=people)
     except PpdmError as cause:
-        raise _changed(row) from cause
+        raise changed(row) from cause
     if not found:
         raise InvalidOption(
             f"The release {shape.name!r} has no column to predict {label!r} from.", "Evaluate one that has."
@@ -154,11 +149,4 @@ def _check_same(
     ((differences,),) = engine.query(comparing, step=step)
     records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
     if differences or records[0] - records[1] != (row.left_out or 0):
-        raise _changed(row)
-
-
-def _changed(row: CatalogueRow) -> InvalidSource:
-    return InvalidSource(
-        f"The table {row.source!r} is not what it was when {row.release!r} was made from it.",
-        "Make the release anew, then evaluate that.",
-    )
+        raise changed(row)

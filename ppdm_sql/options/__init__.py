@@ -260,6 +260,23 @@ class Request(OfColumns):
     to: Annotated[str | None, TO] = None
 
 
+class OfFile(Options):
+    """What runs are asked that publish into a file with other releases."""
+
+    refuse_composition: Annotated[
+        bool, "Publish nothing if this and other releases of the table single people out together."
+    ] = False
+
+
+class Splitting(OfFile):
+    control: Annotated[
+        Share,
+        "Split this share of the records, or persons, off first; ppdm attack compares with them.",
+        "'10%'",
+        "SHARE",
+    ] = 0
+
+
 class RefinementRequest(Request, OfRefinement):
     require: Annotated[Requirements, REQUIRE] = field(kw_only=False)
     suppress_records: Annotated[
@@ -276,27 +293,29 @@ class GeneralizeRequest(RefinementRequest, OfGeneralization):
     show_values: Annotated[bool, SHOW_VALUES] = False
 
 
-class Suppress(RefinementRequest, OfTable, Told):
+class Suppress(RefinementRequest, Splitting, OfTable, Told):
     ORDER = """
         table into require class_column count_column keep allow_identifiers identifiers max_steps
-        suppress_records symbol allow_absent person types nulls score detail limits weights to
+        suppress_records symbol allow_absent person types nulls score detail limits weights to control
+        refuse_composition
     """
     max_steps: Annotated[int | None, "Stop after this many disclosures."] = None
 
 
-class Generalize(GeneralizeRequest, OfTable, Told):
+class Generalize(GeneralizeRequest, Splitting, OfTable, Told):
     ORDER = """
         table into require class_column method taxonomies ranges boundary condition suppress categories
         count_column keep allow_identifiers identifiers interval_columns show_values suppress_records
         max_steps symbol allow_absent person types nulls score detail rare limits weights min_widths tops
-        bottoms to
+        bottoms to control refuse_composition
     """
 
 
-class SwapRequest(Request, OfTable, Told):
+class SwapRequest(Request, Splitting, OfTable, Told):
     ORDER = """
         table into confidential by proportion method phase1 per_group share blur smoothing bins seed
-        class_column count_column keep allow_identifiers identifiers person types nulls to
+        class_column count_column keep allow_identifiers identifiers person types nulls to control
+        refuse_composition
     """
     confidential: Annotated[Names, CONFIDENTIAL]
     by: Annotated[Names, BY]
@@ -323,10 +342,10 @@ class SwapRequest(Request, OfTable, Told):
     ] = ()
 
 
-class RandomizeRequest(Request, OfTable, Told):
+class RandomizeRequest(Request, OfFile, OfTable, Told):
     ORDER = """
         table into noise ranges class_column keep allow_identifiers identifiers record key_file seed
-        correlated count_column person types nulls to
+        correlated count_column person types nulls to refuse_composition
     """
     noise: Annotated[
         Noises,
@@ -456,6 +475,31 @@ class FrameEvaluation(EvaluateRequest, Anonymization):
     """What is asked of an evaluation of it."""
 
     class_column: Annotated[str, "The column that a classifier is to predict."] = field()
+
+
+class AttackOptions(Told):
+    control: Annotated[
+        Any,
+        "Records of the same kind that are not in the release; by default those split off.",
+        "'others'",
+        Option(metavar="TABLE"),
+    ] = None
+    known: Annotated[
+        Names, "Columns that the attacker knows, if not those of the requirements.", "['Age', 'Gender']"
+    ] = ()
+    target: Annotated[str | None, "Column that the attacker guesses.", "'Disease'", "COLUMN"] = None
+    beside: Annotated[
+        Sequence[str],
+        Form.texts,
+        "An exported release of the same table that others have, too.",
+        "['old.parquet']",
+        "FILE",
+    ] = ()
+    seed: Annotated[int | None, SEED, "Of the trees that attackers train.", Option(metavar="N")] = None
+
+
+class AttackRequest(AttackOptions, Reading, ReleaseRequest):
+    """What :meth:`ppdm_sql.Database.attack` takes."""
 
 
 class CompareRequest(OfColumns, OfRefinement, OfGeneralization, Reading, Told):
@@ -630,6 +674,7 @@ REQUESTS: Mapping[str, Any] = {
     "predict": PredictRequest,
     "apply": ApplyRequest,
     "evaluate": Evaluate,
+    "attack": AttackRequest,
     "compare": CompareRequest,
     "export": ExportRequest,
     "report": ReportRequest,

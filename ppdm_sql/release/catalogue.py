@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from ppdm_sql.engine import Engine
@@ -15,7 +15,9 @@ from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
+from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
+from ppdm_sql.version import __version__
 
 SHAPE = "published"
 """Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
@@ -89,6 +91,15 @@ class CatalogueRow:
     def shape(self, catalog: str) -> Shape:
         """Give the objects and columns of the release."""
         return Shape.of_record(self.release, catalog, self.parameters[SHAPE])
+
+
+def catalogue_row(draft: Draft, shape: Shape) -> CatalogueRow:
+    """Give the row that a draft will have, but for what is told of the run."""
+    parameters = {**draft.parameters, SHAPE: shape.record()}
+    return CatalogueRow(
+        *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
+        *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
+    )
 
 
 def parts(engine: Engine) -> set[str]:

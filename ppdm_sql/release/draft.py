@@ -94,6 +94,8 @@ class Draft:
             are written one for each record, without it.
         outside: Whether the rows were written outside of the database and stand nowhere else; ``select``
             reads them there.
+        control: Working table with the records that were split off, or None; the owner keeps them.
+        compose: Called when the cut is recorded: tells what the release gives away together with others.
     """
 
     name: str
@@ -120,6 +122,8 @@ class Draft:
     first: int = 0
     unfolded: str | None = None
     outside: bool = False
+    control: Table | None = None
+    compose: Callable[[], None] | None = None
 
 
 def person_column(released: Iterable[str]) -> str:

@@ -27,6 +27,7 @@ from ppdm_sql.release.catalogue import (
     ReleasePlace,
     check_free,
 )
+from ppdm_sql.release.control import control_table
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape, record_count
 from ppdm_sql.release.verification import value_checks, view_check
@@ -53,6 +54,9 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
         if shape.stepwise:
             engine.write(ddl.create_macro(shape), step="create macro")
         engine.write(ddl.comments(shape, draft.method), step="comments")
+        if draft.control is not None:
+            kept = ddl.create_table(control_table(draft.name), f"FROM {draft.control}")
+            engine.write(kept, step="keep control")
         _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
         if not engine.dry:
             _refuse_unverified(engine, shape)
@@ -161,6 +165,8 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         if table is not None:
             sql = statements.bind(f"release/insert_{part}", tables={f"run_{part}": table})
             engine.write(sql, name, step=f"insert {part}")
+    if draft.compose is not None and not engine.dry:
+        draft.compose()
     if draft.measures:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}

@@ -13,20 +13,22 @@ from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import quoted, resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
-from ppdm_sql.options import ExportOptions, ReportOptions, asks
+from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue, ddl, states
 from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE, CatalogueRow
+from ppdm_sql.release.control import CONTROL, control_table
 from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
-from ppdm_sql.results import Result, ResultTable, report
+from ppdm_sql.results import Result, ResultTable, attacking, report
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
     from ppdm_sql.release.placing import Placing
+    from ppdm_sql.risk.attempts import Attacks
 
 
 CUT = ("attribute", "node", "parent", "label", "shown")
@@ -269,6 +271,18 @@ class Release(Result):
         with self._engine.workspace():
             write_file(self._engine, shape, row.method, asked)
 
+    @asks(AttackOptions)
+    def attack(self, asked: AttackOptions) -> Attacks:
+        """Try known attacks on the release, as :meth:`ppdm_sql.Database.attack` does.
+
+        Raises:
+            InvalidSource: The source is gone or changed.
+            PpdmError: An option or a column cannot be used.
+        """
+        progress = asked.progress or WarningProgress()
+        found: Attacks = self._engine.alone(lambda: attacking().attack(self._engine, self, asked, progress))
+        return found
+
     @asks(ReportOptions)
     def report(self, asked: ReportOptions) -> None:
         """Write a page on the release: what it promises, who could be found, what it cost, how it came about.
@@ -304,10 +318,13 @@ class Release(Result):
         parts = catalogue.parts(self._engine)
         from ppdm_sql.release.placing import location_in, note_removal, remove
 
-        location = location_in(self.row().parameters)
+        parameters = self.row().parameters
+        location, control = location_in(parameters), CONTROL in parameters
         with self._engine.transaction():
             for sql in ddl.removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
+            if control:
+                self._engine.write(f"DROP TABLE IF EXISTS {control_table(shape.name)}", step="drop")
             if location is not None:
                 note_removal(self._engine, location)
         if location is not None:

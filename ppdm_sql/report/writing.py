@@ -23,6 +23,7 @@ from ppdm_sql.options import EvaluateRequest, ReportOptions
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
+from ppdm_sql.release.control import made_from
 from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
@@ -252,9 +253,13 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     """Put the source beside the release; where it is gone or another, say so and leave it out."""
     engine = subject.engine
     try:
-        source = engine.find(row.source)
+        engine.find(row.source)
     except (UnknownTable, InvalidOption):
         return subject, None, f"The source {row.source} is not in this database"
+    try:
+        source = made_from(engine, row)
+    except InvalidSource:
+        return subject, None, f"The source {row.source} is not what it was when the release was made"
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
     if not _is_same(subject, side, row.left_out or 0):

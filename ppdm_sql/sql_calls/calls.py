@@ -198,6 +198,10 @@ DISTRIBUTIONS = "attribute, class, lower DOUBLE, upper DOUBLE, value, probabilit
 VERIFIED = "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE"
 STEPS = "step BIGINT, attribute, parent, children VARCHAR[], score DOUBLE, gain DOUBLE, loss DOUBLE"
 ERRORS = "error, of, per_cent DOUBLE, deviation DOUBLE, lowest DOUBLE, highest DOUBLE"
+ATTACKS = (
+    "attack, knows, guesses, tried BIGINT, successes DOUBLE, rate DOUBLE, worst DOUBLE, baseline DOUBLE,"
+    " difference DOUBLE, low DOUBLE, high DOUBLE, allowed DOUBLE, verdict"
+)
 COMPARED = (
     "name, method, requirements VARCHAR[], records BIGINT, smallest_class BIGINT, highest_risk DOUBLE,"
     " average_risk DOUBLE, confidence DOUBLE, detail_lost DOUBLE, error DOUBLE, left_out BIGINT,"
@@ -278,6 +282,10 @@ def _evaluate(db: Database, given: Given) -> Iterable[Row]:
     return (tuple(row) for table in db.evaluate(**given).tables() for row in table.rows)
 
 
+def _attack(db: Database, given: Given) -> list[Row]:
+    return [attack.row() for attack in db.attack(**given).attacks]
+
+
 def _export(db: Database, given: Given) -> list[Row]:
     release = export(db, given)
     return [(release.name, given["path"], release.row().rows)]
@@ -310,6 +318,7 @@ CALLS = (
     Call("verify", _verify, VERIFIED, writes=False),
     Call("apply", lambda db, given: [applied(db.apply(**given))], APPLIED),
     Call("evaluate", _evaluate, ERRORS, writes=False),
+    Call("attack", _attack, ATTACKS, writes=False),
     Call("compare", lambda db, given: compared(db.compare(**given)), COMPARED, writes=False),
     Call("export", _export, "release, file, rows BIGINT", writes=False),
     Call(

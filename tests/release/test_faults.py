@@ -66,6 +66,7 @@ with ppdm_sql.open(sys.argv[1]) as db:
         require=["job, town, age -> ill = yes <= 62%"],
         class_column="class",
         into="safe",
+        control="1%",
         progress=Pause(),
     )
     print("finished", Fuse.burnt, len(release.steps()), flush=True)
@@ -158,7 +159,9 @@ def assert_whole_release_or_none(file: Path, content: object) -> bool:
         published = _published(connection)
         if published:
             assert ppdm_sql.open(connection).release("safe").verify().holds
-            assert connection.execute("SELECT count(*) FROM safe").fetchall() == [(RECORDS,)]
+            assert connection.execute("SELECT count(*) FROM safe").fetchall() == [(RECORDS * 99 // 100,)]
+            split_off = connection.execute("SELECT count(*) FROM ppdm.control_safe").fetchall()
+            assert split_off == [(RECORDS // 100,)]
     assert_nothing_left_behind(file)
     return published
 

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from commands import ppdm
-from ppdm_sql.engine.purposes import purpose
+from ppdm_sql.engine.printing import purpose
 
 import ppdm_sql
 from ppdm_sql.engine.statements import Statement

@@ -18,14 +18,16 @@ from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import without_enum
-from ppdm_sql.errors import ColumnRoleError
+from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.options import Request
+from ppdm_sql.privacy.quoting import percent, read_share
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
+from ppdm_sql.release.control import CONTROL
 from ppdm_sql.release.draft import MeasureRow
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class Run(ABC, Generic[Transformed]):
     """The count column that the run made when it collapsed a table that is not in DuckDB."""
     placed: Placing | None = None
     """Where the rows go, if they are to stand outside of the database; known once the run has begun."""
+    control: Table | None = None
+    """The records that were split off, once they are."""
     counts_rows: ClassVar[str | None] = "requirements count rows"
     """What is done where nobody says whose a row is, in words; None where that cannot be said."""
 
@@ -124,6 +128,7 @@ class Run(ABC, Generic[Transformed]):
         try:
             with self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed
+                self._split_off()
                 self._notice_persons()
                 self.check_kept()
                 transformed = self.transform()
@@ -131,6 +136,23 @@ class Run(ABC, Generic[Transformed]):
                 return publish(self.engine, self._told(self.draft(transformed)), progress.notices, placed)
         finally:
             progress.stop()
+
+    def _split_off(self) -> None:
+        """Let all that follows read the source without the records that are split off."""
+        share = read_share(getattr(self.request, "control", 0), "--control", "[0, 1)")
+        refuses = getattr(self.request, "refuse_composition", False)
+        if (share or refuses) and is_stand_in(self.engine, self.table):
+            option = "--control" if share else "--refuse-composition"
+            raise InvalidOption(
+                f"{option} reads tables of DuckDB, and {self.source!r} is elsewhere.",
+                "Copy it into the file, or leave the option out.",
+            )
+        if not share:
+            return
+        from ppdm_sql.methods.base.splitting import split_off
+
+        of = self.engine, self.table, self.roles.person, self.roles.count
+        self.table, self.control = split_off(*of, share, source_name=self.source)
 
     def _placing(self) -> AbstractContextManager[Placing | None]:
         """Let the rows be placed outside of the database, too, where that is asked for."""
@@ -187,8 +209,24 @@ class Run(ABC, Generic[Transformed]):
                 self._notice_rows(draft, rows)
             return measures
 
-        allowed = {"allow_identifiers": list(self._allowed)} if self._allowed else {}
-        return replace(draft, accept=accept, parameters={**draft.parameters, **allowed})
+        more: dict[str, object] = {"allow_identifiers": list(self._allowed)} if self._allowed else {}
+        if self.control is not None:
+            more[CONTROL] = percent(read_share(getattr(self.request, "control", 0), "--control"))
+        parameters = {**draft.parameters, **more}
+        told = replace(draft, accept=accept, parameters=parameters, control=self.control)
+        return replace(told, compose=lambda: self._compose(told))
+
+    def _compose(self, draft: Draft) -> None:
+        """Tell, or refuse, what the release gives away together with others of the same source."""
+        refuses = getattr(self.request, "refuse_composition", None)
+        source = self.engine.find(self.source)
+        if refuses is None or is_stand_in(self.engine, source):
+            return
+        from ppdm_sql.release.composition import others_of, refused_or_told
+
+        if others := list(others_of(self.engine, source, draft.name)):
+            with self.engine.workspace():
+                self.progress.notice(refused_or_told(self.engine, self.table, draft, others, refuses=refuses))
 
     def _notice_rows(self, draft: Draft, rows: exp.Select) -> None:
         """Tell who is alone by what is released as it is."""

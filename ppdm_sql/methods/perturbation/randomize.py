@@ -26,7 +26,7 @@ from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, aggregated, is_stable, is_stand_in, source_of
 from ppdm_sql.engine.statements import render, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
-from ppdm_sql.errors import InvalidOption, UnknownTable
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.collapse import Kept
 from ppdm_sql.methods.base.pseudonyms import keyed_pseudonym, padded
@@ -76,7 +76,8 @@ from ppdm_sql.methods.perturbation.person_draws import (
 from ppdm_sql.methods.perturbation.privacy_measures import column_measures, moment_measures
 from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Draft, Release, ReleasedColumn, releases
+from ppdm_sql.release import Draft, Release, ReleasedColumn
+from ppdm_sql.release.composition import others_of
 from ppdm_sql.release.draft import MeasureRow
 
 SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
@@ -272,8 +273,8 @@ class RandomizeRun(Run[Randomized]):
         """Tell of earlier releases with other noise: the mean of both is nearer the truth."""
         noises = {it.column.name: as_json(it.noise) for it in self._drawn}
         mine = [key.fingerprint, self.roles.record, list(self.roles.person) or None]
-        for row in releases(self.engine):
-            if row.method != "randomize" or not self._reads(row.source):
+        for row in others_of(self.engine, self.table, ""):
+            if row.method != "randomize":
                 continue
             earlier = row.parameters.get("noise", {})
             known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
@@ -286,13 +287,6 @@ class RandomizeRun(Run[Randomized]):
                     f"both this release and {row.release} can average noise away. Publish one of them only, "
                     "or repeat the noise with the same --key-file, --record, --person and --noise."
                 )
-
-    def _reads(self, name: str) -> bool:
-        """Tell whether a name is that of the table that is read."""
-        try:
-            return self.engine.find(name) == self.table
-        except UnknownTable:
-            return False
 
     def _notice_nulls(self, table: Table) -> None:
         places = range(len(self.noisy))

@@ -1,0 +1,279 @@
+"""What several releases of one source give away together: the classes of all of them intersected.
+
+Source: Ganta, Kasiviswanathan, Smith 2008, doi:10.1145/1401890.1401926.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column, free_name
+from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, UnknownTable
+from ppdm_sql.release.catalogue import CatalogueRow, catalogue_row, parts, releases
+from ppdm_sql.release.draft import Draft
+from ppdm_sql.release.labels import bound_of
+from ppdm_sql.release.layout import SCHEMA, Shape
+from ppdm_sql.release.recoding import Recoding, in_known_classes
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """Classes of records that are alike in some labels.
+
+    Args:
+        records: Records, or persons once for each class, that all releases hold.
+        classes: How many classes there are.
+        smallest: Records of the smallest one; 0 where there is none.
+    """
+
+    records: int
+    classes: int
+    smallest: int
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The records of a source with what each release shows of them.
+
+    Args:
+        engine: Where the table is.
+        source: Working table of the source, with a number for each row.
+        table: Working table ``record``, ``person``, ``weight`` and a column for each label.
+        labels: The columns of each release's labels.
+        record: The column of the source with a number for each row.
+    """
+
+    engine: Engine
+    source: Table
+    table: Table
+    labels: tuple[tuple[str, ...], ...]
+    record: str
+
+    def with_values(self, target: str) -> Table:
+        """Put a column of the source beside the class of each release, and of all of them.
+
+        Returns:
+            Working table ``release, class, whole, value, weight``, with a row a record and release.
+        """
+        whole = [column(name, "c") for names in self.labels for name in names]
+        parts = [
+            sql(
+                "SELECT {release} AS release, row({own})::VARCHAR AS class, row({whole})::VARCHAR AS whole, "
+                "n.{target} AS value, c.weight FROM {c} AS c JOIN {n} AS n ON c.record = n.{record}",
+                release=number,
+                own=[column(name, "c") for name in names],
+                whole=whole,
+                target=column(target),
+                c=self.table,
+                n=self.source,
+                record=column(self.record),
+            )
+            for number, names in enumerate(self.labels)
+        ]
+        query = Statement(" UNION ALL ".join(parts))
+        return self.engine.materialize("composed_values", query)
+
+    def intersection(self, number: int | None = None) -> Intersection:
+        """Intersect the classes of all releases, or give those of one."""
+        chosen = self.labels if number is None else (self.labels[number],)
+        columns = {"labels": [name for names in chosen for name in names]}
+        query = bind("release/intersection", tables={"composed": self.table}, columns=columns)
+        ((records, classes, smallest),) = self.engine.query(query, step="intersection")
+        return Intersection(records, classes, smallest)
+
+
+def others_of(engine: Engine, source: Table, name: str) -> Iterator[CatalogueRow]:
+    """Give the other releases of a source that the file holds."""
+    for row in releases(engine):
+        try:
+            if row.release != name and engine.find(row.source) == source:
+                yield row
+        except UnknownTable:
+            continue
+
+
+def quasi_identifier(row: CatalogueRow, shape: Shape) -> tuple[str, ...]:
+    """Name the columns by which a release is searched: masked, in requirements, or those of a swap."""
+    named = {name.lower() for asked in row.asked for name in asked.attributes}
+    named |= {name.lower() for name in (*shape.masked, *(row.parameters.get("by") or ()))}
+    return tuple(name for name in shape.names if name.lower() in named)
+
+
+def composed(
+    engine: Engine,
+    source: Table,
+    found: Sequence[tuple[CatalogueRow, Shape]],
+    exported: Sequence[Table] = (),
+) -> Composed:
+    """Put what each release shows of a record side by side; records that one left out are in none.
+
+    Args:
+        engine: Where all is; the table lasts as long as its workspace.
+        source: The records of the first release.
+        found: Releases with a quasi-identifier, the first one saying who a person is and what is counted.
+        exported: Further releases, of which no more than the rows is known.
+
+    Raises:
+        PpdmError: A release was published without its trees, or the source lacks a column.
+
+    Cost: a copy of the source; then for each release a scan of each masked column, and a join.
+    """
+    names = [item.name for item in engine.columns(source)]
+    record = free_name("record", names)
+    numbering = sql("SELECT *, row_number() OVER () AS {r} FROM {s}", r=column(record), s=source)
+    numbered = engine.materialize("numbered", numbering)
+    first = found[0][0].parameters
+    who, count = list(first.get("person") or ()), first.get("count")
+    person = (
+        sql("row({who})::VARCHAR", who=[column(name, "n") for name in who]) if who else sql("NULL::VARCHAR")
+    )
+    weight = sql("1") if count is None else column(count, "n")
+    joins, shown, labels = Statement(""), list[exp.Expression](), list[tuple[str, ...]]()
+    tables = list[tuple[Table, list[str]]]()
+    for row, shape in found:
+        recoding = Recoding.of(engine, row, shape, numbered)
+        rows = recoding.rows().select(alias(column(record, "t"), record))
+        if row.left_out:
+            rows = in_known_classes(rows, shape, row.asked, set(recoding.found))
+        here = [name for name in quasi_identifier(row, shape) if name in recoding.found]
+        tables.append((engine.materialize("recoded", rows), here))
+    known = {name.lower() for _, names_of in tables for name in names_of}
+    tables += [_fitted(engine, numbered, record, one, known, found[0][1].symbol) for one in exported]
+    for number, (table, here) in enumerate(tables):
+        of = f"r{number}"
+        joins = sql(
+            "{joins} JOIN {t} AS {of} ON {n} = {r}",
+            joins=joins,
+            t=table,
+            of=column(of),
+            n=column(record, "n"),
+            r=column(record, of),
+        )
+        labels.append(tuple(f"l{number}_{place}" for place in range(len(here))))
+        values = [exp.cast(column(name, of), "TEXT") for name in here]
+        shown += [alias(value, name) for value, name in zip(values, labels[-1], strict=True)]
+    query = sql(
+        "SELECT {person} AS person, ({weight})::BIGINT AS weight, {r} AS record, {shown} "
+        "FROM {n} AS n {joins}",
+        person=person,
+        weight=weight,
+        r=column(record, "n"),
+        shown=shown,
+        n=numbered,
+        joins=joins,
+    )
+    return Composed(engine, numbered, engine.materialize("composed", query), tuple(labels), record)
+
+
+def _fitted(
+    engine: Engine, numbered: Table, record: str, exported: Table, known: Collection[str], symbol: str
+) -> tuple[Table, list[str]]:
+    """Give the labels of an exported release that fit each record of a class that it has."""
+    columns = {item.name.lower(): item for item in engine.columns(numbered)}
+    here = [item.name for item in engine.columns(exported) if item.name.lower() in known & columns.keys()]
+    if not here:
+        raise InvalidSource(
+            f"{exported.name} shows no column by which the release is searched.", "Leave it out of --beside."
+        )
+    trees = Table("taxonomies", SCHEMA)
+    if "taxonomies" not in parts(engine):
+        empty = "SELECT '' AS release, '' AS attribute, 0 AS node, 0 AS parent, '' AS label WHERE false"
+        trees = engine.materialize("trees", empty)
+    joins, shown = Statement(""), list[exp.Expression]()
+    for place, name in enumerate(here):
+        item = columns[name.lower()]
+        value, label, of = column(item.name, "n"), exp.cast(column(name, "e"), "TEXT"), f"m{place}"
+        bounds = [bound_of(label, bound, item.type) for bound in ("lower bound", "upper bound")]
+        values = sql("SELECT DISTINCT {v} AS value, {v}::TEXT AS text FROM {n} AS n", v=value, n=numbered)
+        labels = sql(
+            "SELECT DISTINCT {l} AS label, {lower} AS lower, {upper} AS upper, "
+            "right({l}, 1) = ']' OR {l} LIKE '% or less' AS closed FROM {e} AS e",
+            l=label,
+            lower=bounds[0],
+            upper=bounds[1],
+            e=exported,
+        )
+        given = {
+            "source_values": engine.materialize("source_values", values),
+            "shown_labels": engine.materialize("shown_labels", labels),
+            "trees": trees,
+        }
+        fitting = bind("release/exported_labels", tables=given, values={"name": item.name, "symbol": symbol})
+        fits = engine.materialize("exported_labels", fitting)
+        unfit = engine.query(sql("SELECT count(*) FROM {t} AS t WHERE t.matched = 0", t=fits), step="unfit")
+        if unfit != [(0,)]:
+            raise InvalidSource(
+                f"{unfit[0][0]} values of {item.name!r} fit no label that {exported.name} shows.",
+                "Give a release of the same table, whose trees a release in this file has, too.",
+            )
+        joins = sql(
+            "{joins} JOIN {t} AS {of} ON {v} IS NOT DISTINCT FROM {known}",
+            joins=joins,
+            t=fits,
+            of=column(of),
+            v=value,
+            known=column("value", of),
+        )
+        shown.append(alias(column("label", of), name))
+    rows = sql(
+        "SELECT * FROM (SELECT n.{r} AS {r}, {shown} FROM {n} AS n {joins}) AS f "
+        "WHERE row({f})::TEXT IN (SELECT row({e})::TEXT FROM {exported} AS e)",
+        r=column(record),
+        shown=shown,
+        n=numbered,
+        joins=joins,
+        exported=exported,
+        f=[column(name, "f") for name in here],
+        e=[exp.cast(column(name, "e"), "TEXT") for name in here],
+    )
+    return engine.materialize("fitted", rows), here
+
+
+def refused_or_told(
+    engine: Engine, source: Table, draft: Draft, others: Sequence[CatalogueRow], *, refuses: bool
+) -> str:
+    """Say what a release that is being published gives away together with others.
+
+    Args:
+        engine: Where all is; the cut of the draft is recorded.
+        source: The records that the draft was made from.
+        draft: What is being published.
+        others: Other releases of the same source.
+        refuses: Whether to refuse where they make a class smaller, or cannot be compared.
+
+    Raises:
+        GuaranteeNotMet: So it is.
+    """
+    catalog, schema = engine.current()
+    shape = Shape.of_draft(draft, catalog, schema)
+    rows = [catalogue_row(draft, shape), *others]
+    found = [(row, shape if place == 0 else row.shape(catalog)) for place, row in enumerate(rows)]
+    found = [(row, shape) for row, shape in found if quasi_identifier(row, shape)]
+    names = ", ".join(repr(row.release) for row in others)
+    told = f"{draft.source!r} has other releases in this file: {names}."
+    if len(found) < 2 or found[0][0] is not rows[0]:
+        return told
+    try:
+        both = composed(engine, source, found)
+    except (InvalidOption, InvalidSource, UnknownColumn) as cause:
+        if refuses:
+            raise GuaranteeNotMet(
+                f"{told} They cannot be compared: {cause.problem}", "Leave --refuse-composition out."
+            ) from cause
+        return f"{told} What they give away together cannot be told: {cause.problem}"
+    every, alone = both.intersection(), both.intersection(0)
+    unit = ("record" if draft.person is None else "person") + ("" if every.smallest == 1 else "s")
+    told += (
+        f" Who has all of them tells {every.classes} classes apart, of which the smallest holds "
+        f"{every.smallest} {unit}; in {draft.name!r} alone the smallest holds {alone.smallest}."
+    )
+    if refuses and every.smallest < alone.smallest:
+        raise GuaranteeNotMet(
+            f"{told} Nothing was published.", "Drop the others, or leave --refuse-composition out."
+        )
+    return f"{told} ppdm attack says more; --refuse-composition refuses such a release."

@@ -1,0 +1,463 @@
+"""What known attacks get out of a release, beside what it promises and what they get without it.
+
+Everything that can be counted is counted: who picks at random among m candidates succeeds with 1/m, so
+expected successes are sums over classes, in SQL.
+
+Working table made here: ``sides``, with ``side`` (``release``: the released rows; ``source``: the records
+that they were made from, as the cut shows them; ``control``: records that were split off before), ``person``
+(NULL where a record is a person), ``weight`` (records), and ``v0, v1, ...``, the columns as texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from ppdm_sql.audit import Finding, findings
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column, free_name, resolve, resolve_all
+from ppdm_sql.engine.statements import Statement, bind, literal, sql, union_all
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
+from ppdm_sql.evaluation.evaluating import tree_class
+from ppdm_sql.options import AttackOptions
+from ppdm_sql.privacy import KAnonymity, Requirement
+from ppdm_sql.privacy.models.average_risk import AverageRisk
+from ppdm_sql.privacy.models.template import Template
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import CatalogueRow, Release
+from ppdm_sql.release.catalogue import READ, parts
+from ppdm_sql.release.composition import Composed, composed, others_of, quasi_identifier
+from ppdm_sql.release.control import changed, control_of, made_from
+from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.recoding import Recoding
+from ppdm_sql.risk.attempts import EXCEEDED, HOLDS, REFUTED, Attacks, Attempt, beside_control, verdict_of
+from ppdm_sql.sources import given, read_again
+
+SHOWN = ("suppressed", "generalized", "swapped", "sensitive", "class", "kept")
+"""Treatments of columns that are compared with the source."""
+AS_IT_IS = ("sensitive", "class", "kept")
+
+
+def attack(engine: Engine, release: Release, options: AttackOptions, progress: Progress) -> Attacks:
+    """Try every attack that fits the method of a release.
+
+    Cost: a scan of the source with a join for each masked column, then a GROUP BY an attack.
+    """
+    row = release.row()
+    try:
+        with ExitStack() as read, engine.workspace():
+            read.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
+            beside = [read.enter_context(given(engine, path)) for path in options.beside]
+            options = replace(options, beside=beside)
+            progress.start(f"attacking {release.name}")
+            return _Attacking(engine, release, options).all()
+    finally:
+        progress.stop()
+
+
+@dataclass
+class _Attacking:
+    """One run of all attacks."""
+
+    engine: Engine
+    release: Release
+    options: AttackOptions
+    untried: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.row: CatalogueRow = self.release.row()
+        self.shape: Shape = self.row.shape(self.engine.current()[0])
+        self.columns = [item.name for item in self.shape.columns if item.treatment in SHOWN]
+        self.asked = self.row.asked
+        control = self.options.control
+        self.control = control_of(self.engine, self.row) if control is None else self.engine.find(control)
+        self.others: Table | None = None  # the source, where it has columns that the release shows
+        self.beside = [self.engine.find(name) for name in self.options.beside]
+        self.known = resolve_all(self.options.known, self.columns, table=self.row.release)
+        self.target = None
+        if self.options.target is not None:
+            self.target = resolve(self.options.target, self.columns, table=self.row.release)
+            if self.target in self.shape.masked or self.target in self.known:
+                raise InvalidOption(
+                    f"The release {self.row.release!r} shows {self.target!r} as labels, or it is known."
+                    if self.target in self.shape.masked
+                    else f"Column {self.target!r} is known, so nothing is left to guess.",
+                    "Name a column that the release shows as it is, and that is not in --known.",
+                )
+
+    def all(self) -> Attacks:
+        """Try them one after the other."""
+        found = list[Attempt]()
+        if self.columns:
+            self.sides = self._sides()
+            found += [*self._linkage(), *self._inference(), *self._trained(), *self._composition()]
+            found += [*self._bounds(), *self._partner(), *self._predicates()]
+        found += self._modelled()
+        return Attacks(self.row.release, tuple(found), tuple(self.untried))
+
+    # -- the rows -------------------------------------------------------------------------------
+
+    def _sides(self) -> Table:
+        """Put the released rows, the source's as the cut shows them, and the control's under each other."""
+        shape = self.shape
+        rows = aliased_rows(shape.owned_rows())
+        person = column(shape.person, "r") if shape.person else None
+        stacked = [self._side("release", rows, shape.count, person)]
+        if "parties" in self.row.parameters:  # of the partner's columns the source has none
+            stacked.append(self._side("source", rows.copy(), shape.count, person))
+        else:
+            self.others = made_from(self.engine, self.row)
+            stacked.append(self._recoded("source", self.others))
+        if self.control is not None:
+            stacked.append(self._recoded("control", self.control))
+        sides = self.engine.materialize("sides", union_all(stacked))
+        counted = sql("SELECT coalesce(sum(s.weight) FILTER (s.side = 'source'), 0) FROM {t} AS s", t=sides)
+        ((records,),) = self.engine.query(counted, step="records")
+        if self.others is not None and records != self.row.rows + (self.row.left_out or 0):
+            raise changed(self.row)
+        return sides
+
+    def _recoded(self, side: str, table: Table) -> exp.Select:
+        """Select the records of a table as the cut shows them."""
+        try:
+            recoding = Recoding.of(self.engine, self.row, self.shape, table)
+        except PpdmError as cause:
+            if side == "source":
+                raise changed(self.row) from cause
+            raise
+        missing = [name for name in self.columns if name not in recoding.found]
+        if missing and side == "source":
+            raise changed(self.row)
+        spelled = [item.name for item in self.engine.columns(table)]
+        for name in missing:
+            resolve(name, spelled, table=table.name)  # which says so
+        if side == "source" and not self.row.left_out and any(item.unseen for item in recoding.maps):
+            raise changed(self.row)
+        rows, person = recoding.rows(), None
+        names = self.row.parameters.get("person") or ()
+        if self.shape.person is not None and set(names) <= set(spelled):
+            name = free_name("person", rows.named_selects)
+            who = exp.Anonymous(this="row", expressions=[column(one, "t") for one in names])
+            rows, person = rows.select(alias(exp.cast(who, "TEXT"), name)), column(name, "r")
+        elif self.shape.person is not None and side == "source":
+            raise changed(self.row)
+        return self._side(side, aliased_rows(rows), recoding.shape.count, person)
+
+    def _side(
+        self, side: str, rows: exp.Expression, count: str | None, person: exp.Expression | None
+    ) -> exp.Select:
+        weight = literal(1) if count is None else column(count, "r")
+        values = [exp.cast(column(name, "r"), "TEXT") for name in self.columns]
+        select = exp.select(
+            alias(literal(side), "side"),
+            alias(exp.cast(person or exp.null(), "TEXT"), "person"),
+            alias(exp.cast(weight, "BIGINT"), "weight"),
+            *(alias(value, f"v{place}") for place, value in enumerate(values)),
+        ).from_(rows)
+        return select if count is None else select.where(exp.GT(this=weight.copy(), expression=literal(0)))
+
+    def _places(self, names: Sequence[str]) -> list[str]:
+        return [f"v{self.columns.index(name)}" for name in names]
+
+    # -- which record ---------------------------------------------------------------------------
+
+    def _known_sets(self) -> list[tuple[str, ...]]:
+        """What an attacker may know: as asked, else the columns of each requirement, else those of a swap."""
+        if self.known:
+            return [self.known]
+        sets = [self._released(item.attributes) for item in self.asked]
+        by = self.row.parameters.get("by") or ()
+        return list(dict.fromkeys([*sets, *([tuple(by)] if by else [])]))
+
+    def _released(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(sorted(resolve_all(names, self.columns, table=self.row.release), key=self.columns.index))
+
+    def _everything_known(self) -> tuple[str, ...]:
+        every = {name for names in self._known_sets() for name in names}
+        return tuple(name for name in self.columns if name in every)
+
+    def _treated(self, *treatments: str) -> list[str]:
+        return [item.name for item in self.shape.columns if item.treatment in treatments]
+
+    def _linkage(self) -> Iterator[Attempt]:
+        """Look for the record of a person of whom the columns of a requirement are known, and more."""
+        for names in self._known_sets():
+            yield self._linked("linkage", names)
+        every = self._everything_known()
+        further = {"kept columns": ["kept"], "kept columns and class": ["kept", "class"]}
+        tried = {frozenset(names) for names in self._known_sets()}
+        for name, treatments in further.items():
+            more = [one for one in self.columns if one in every or one in self._treated(*treatments)]
+            if not self.known and more and frozenset(more) not in tried:
+                tried.add(frozenset(more))
+                yield self._linked(name, more)
+        if self.row.left_out and every:
+            yield self._left_out(every)
+
+    def _count(self, step: str, known: Sequence[str], target: str | None = None) -> tuple[float, ...]:
+        columns = {"known": self._places(known)} | (
+            {} if target is None else {"target": self._places([target])}
+        )
+        query = bind(f"risk/{step}", tables={"sides": self.sides}, columns=columns)
+        ((*numbers,),) = self.engine.query(query, step=step)
+        return tuple(0 if number is None else number for number in numbers)
+
+    def _linked(self, name: str, known: Sequence[str]) -> Attempt:
+        tried, successes, worst, released, *_ = self._count("linkage", known)
+        found = Attempt(name, ", ".join(known), "which record", int(tried), float(successes), float(worst))
+        found = replace(found, baseline=1 / released if released else None)
+        about = [item for item in self.asked if set(self._released(item.attributes)) <= set(known)]
+        sizes = [item.k for item in about if isinstance(item, KAnonymity)]
+        averages = [float(item.limit) for item in about if isinstance(item, AverageRisk)]
+        allowed = 1 / max(sizes) if sizes else min(averages, default=None)
+        if allowed is None:
+            return found
+        reached = found.worst if sizes else successes / released
+        promised = any(set(self._released(item.attributes)) == set(known) for item in about)
+        broken = REFUTED if promised else EXCEEDED
+        return replace(found, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
+
+    def _left_out(self, known: Sequence[str]) -> Attempt:
+        """Tell who was left out: nobody in the release looks like them."""
+        *_, absent, others, others_absent = self._count("linkage", known)
+        left = int(self.row.left_out or 0)
+        found = Attempt(
+            "left-out records", ", ".join(known), "who was left out", left, float(min(absent, left))
+        )
+        return found if not others else beside_control(found, others_absent, others)
+
+    # -- what it holds --------------------------------------------------------------------------
+
+    def _targets(self, known: Sequence[str]) -> list[str]:
+        """What is guessed: as asked, else what is protected or swapped, else the class, else what is kept."""
+        if self.target is not None:
+            return [self.target]
+        for treatments in (("sensitive", "swapped"), ("class",), ("kept",)):
+            if found := [name for name in self._treated(*treatments) if name not in known]:
+                return found
+        return []
+
+    def _inference(self) -> Iterator[Attempt]:
+        """Guess what a record holds: by the most frequent value, and where a class has one value only."""
+        done = set[tuple[tuple[str, ...], str]]()
+        for asked in () if self.known else self.asked:
+            names = self._released(asked.attributes)
+            for target in self._released(asked.sensitive_columns):
+                done.add((names, target))
+                yield from self._guessed(names, target, asked)
+        for names in self._known_sets():
+            for target in self._targets(names):
+                if (names, target) not in done:
+                    done.add((names, target))
+                    yield from self._guessed(names, target, None)
+
+    def _guessed(self, known: Sequence[str], target: str, asked: Requirement | None) -> Iterator[Attempt]:
+        numbers = self._count("inference", known, target)
+        tried, successes, worst, certain, others, others_guessed, most_frequent = numbers
+        found = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
+        if others:
+            found = beside_control(found, others_guessed, others)
+        elif tried:
+            found = replace(found, baseline=float(most_frequent) / tried)
+        if asked is not None:
+            found, *more = self._judged(found, asked)
+            yield from more
+        yield found
+        yield Attempt(
+            "homogeneity",
+            ", ".join(known),
+            f"{target}, for certain",
+            int(tried),
+            float(certain),
+            baseline=float(most_frequent == tried),  # certain without the release as well
+        )
+
+    def _judged(self, found: Attempt, asked: Requirement) -> list[Attempt]:
+        """Hold what is guessed against a requirement, by the audit; a template has a row of its own."""
+        judged = self._finding(asked)
+        verdict = HOLDS if judged.holds else REFUTED
+        if not isinstance(asked, Template):
+            return [replace(found, verdict=verdict)]
+        guesses = str(asked).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
+        told = Attempt("inference", found.knows, guesses, found.tried, worst=judged.reached)
+        return [found, replace(told, allowed=judged.limit, verdict=verdict)]
+
+    def _finding(self, asked: Requirement) -> Finding:
+        shape = self.shape
+        of = self.engine, shape.frozen, [asked]
+        (found,) = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
+        return found
+
+    # -- other releases -------------------------------------------------------------------------
+
+    def _composition(self) -> Iterator[Attempt]:
+        """Intersect the classes of all releases of the source, and the values that are possible in them."""
+        if self.others is None:
+            return
+        row, catalog = self.row, self.engine.current()[0]
+        rows = [row, *others_of(self.engine, self.engine.find(row.source), row.release)]
+        found = [(one, one.shape(catalog)) for one in rows]
+        found = [(one, shape) for one, shape in found if quasi_identifier(one, shape)]
+        if len(found) + len(self.beside) < 2 or not found or found[0][0] is not row:
+            return
+        names = ", ".join([*(one.release for one, _ in found[1:]), *(one.name for one in self.beside)])
+        try:
+            both = composed(self.engine, self.others, found, self.beside)
+        except (InvalidOption, InvalidSource, UnknownColumn) as cause:
+            if self.beside:
+                raise
+            self.untried.append(f"composition with {names}: {cause.problem}")
+            return
+        every, alone = both.intersection(), both.intersection(0)
+        knows = f"{', '.join(quasi_identifier(row, self.shape))}; has {names}"
+        sizes = [item.k for item in self.asked if isinstance(item, KAnonymity)]
+        allowed = 1 / max(sizes) if sizes else None
+        worst = 1 / every.smallest if every.smallest else 0.0
+        yield Attempt(
+            *("composition", knows, "which record", every.records, float(every.classes), worst),
+            baseline=alone.classes / alone.records if alone.records else None,
+            allowed=allowed,
+            verdict="" if allowed is None else verdict_of(worst, allowed, EXCEEDED),
+        )
+        yield from self._possible(both, knows, [shape for _, shape in found])
+
+    def _possible(self, both: Composed, knows: str, shapes: Sequence[Shape]) -> Iterator[Attempt]:
+        """Guess a column that all releases show as it is among the values possible in all of them."""
+        shown = [{i.name for i in shape.columns if i.treatment in AS_IT_IS} for shape in shapes]
+        for target in self._targets(quasi_identifier(self.row, self.shape)):
+            if any(target not in names for names in shown):
+                continue
+            values = both.with_values(target)
+            query = bind("risk/possible_values", tables={"composed_values": values})
+            ((tried, successes, worst, alone),) = self.engine.query(query, step="possible_values")
+            if tried:
+                of = (int(tried), float(successes), float(worst), float(alone) / tried)
+                yield Attempt("composition", knows, f"{target}, among what is possible", *of)
+
+    # -- models ---------------------------------------------------------------------------------
+
+    def _trained(self) -> Iterator[Attempt]:
+        """Let a tree guess what it has learned from the release."""
+        if self.others is None:
+            return
+        from ppdm_sql.risk.modelling import trained
+
+        of = self.engine, self.row, self.shape
+        for target in self._targets(self._everything_known()):
+            try:
+                tree_class()
+                yield trained(*of, target, (self.others, self.control), self.options.seed or 0)
+            except PpdmError as cause:
+                self.untried.append(f"trained tree for {target}: {cause}")
+
+    def _modelled(self) -> Iterator[Attempt]:
+        """Give what noise and swaps leave to whoever models them."""
+        from ppdm_sql.risk.modelling import averaged, filtered, settled_swaps
+
+        if self.row.method not in ("swap", "randomize"):
+            return
+        measures = {name: after for name, _, after in self.release.measures()}
+        if self.row.method == "swap":
+            by = ", ".join(self.row.parameters.get("by") or ())
+            yield from settled_swaps(measures, self._treated("swapped"), by)
+            return
+        yield from filtered(measures, self._treated("randomized"), self.row.rows)
+        source = made_from(self.engine, self.row)
+        yield from averaged(self.engine, self.row, list(others_of(self.engine, source, self.row.release)))
+
+    # -- bounds and partners --------------------------------------------------------------------
+
+    def _bounds(self) -> Iterator[Attempt]:
+        """Read the least and the greatest value of a column off its outermost intervals."""
+        if self.others is None or self.known or "taxonomies" not in parts(self.engine):
+            return
+        spelled = [item.name for item in self.engine.columns(self.others)]
+        for name in self._treated("generalized"):
+            query = bind(
+                "risk/outermost_bounds",
+                tables={"source": self.others},
+                columns={"attribute": [resolve(name, spelled, table=self.row.source)]},
+                values={"release": self.row.release, "name": name},
+            )
+            ((grown, *tells, least, most),) = self.engine.query(query, step="outermost_bounds")
+            if grown:
+                worst = max(
+                    (1 / n for told, n in zip(tells, (least, most), strict=True) if told), default=0.0
+                )
+                guesses = f"least and greatest {name}"
+                yield Attempt("outermost bounds", "the release alone", guesses, 2, float(sum(tells)), worst)
+
+    def _partner(self) -> Iterator[Attempt]:
+        """Let the partner of an integration guess our originals: of each person it knows our labels."""
+        parties = self.row.parameters.get("parties")
+        if parties is None:
+            return
+        source = made_from(self.engine, self.row)
+        spelled = {item.name.lower() for item in self.engine.columns(source)}
+        own = next(names for names in parties if {name.lower() for name in names} <= spelled)
+        columns = tuple(item for item in self.shape.columns if item.name in own)
+        recoding = Recoding.of(self.engine, self.row, replace(self.shape, columns=columns), source)
+        labels = exp.Anonymous(this="row", expressions=[column(name, "r") for name in own])
+        raw = exp.Anonymous(this="row", expressions=[column(recoding.found[n].name, "t") for n in own])
+        original = free_name("original", own)
+        rows = recoding.rows().select(alias(exp.cast(raw, "TEXT"), original))
+        sides = sql(
+            "SELECT unnest(['source', 'release']) AS side, NULL::VARCHAR AS person, 1 AS weight, "
+            "{labels}::TEXT AS v0, {original} AS v1 FROM {rows}",
+            labels=labels,
+            original=column(original, "r"),
+            rows=rows.subquery("r"),
+        )
+        of = {"known": ["v0"], "target": ["v1"]}
+        table = self.engine.materialize("sides", sides)
+        query = bind("risk/inference", tables={"sides": table}, columns=of)
+        ((tried, successes, worst, *_, usual),) = self.engine.query(query, step="inference")
+        guesses = f"{', '.join(own)} before masking"
+        found = (int(tried), float(successes), float(worst), float(usual) / tried)
+        yield Attempt("partner", "who is in which class, from the protocol", guesses, *found)
+
+    # -- predicates -----------------------------------------------------------------------------
+
+    def _predicates(self) -> Iterator[Attempt]:
+        """Single out by a predicate made of labels and a hash; weights are as if columns were independent."""
+        known = self._everything_known()
+        if not known or self.known:
+            return
+        places = self._places(known)
+        shares = [
+            sql(
+                "CAST(sum(c.records) OVER (PARTITION BY {v}) AS DOUBLE) / sum(c.records) OVER ()",
+                v=column(v, "c"),
+            )
+            for v in places
+        ]
+        weighted = sql(
+            "SELECT c.records, sum(c.records) OVER () AS table_records, {weight} AS weight "
+            "FROM ({classes}) AS c",
+            weight=Statement(" * ".join(shares)),
+            classes=self._classes(places),
+        )
+        table = self.engine.materialize("weighted_classes", weighted)
+        query = bind("risk/predicates", tables={"weighted_classes": table})
+        ((tried, successes, worst, baseline),) = self.engine.query(query, step="predicates")
+        if tried:
+            yield Attempt(
+                *("predicate", "the release alone", "what one record alone meets"),
+                *(int(tried), float(successes), float(worst), float(baseline) / tried),
+            )
+
+    def _classes(self, places: Sequence[str]) -> Statement:
+        return sql(
+            "SELECT {v}, (count(DISTINCT s.person) + coalesce(sum(s.weight) FILTER (s.person IS NULL), 0))"
+            "::DOUBLE AS records FROM {t} AS s WHERE s.side = 'release' GROUP BY ALL",
+            v=[column(name, "s") for name in places],
+            t=self.sides,
+        )
+
+
+def aliased_rows(rows: exp.Select) -> exp.Expression:
+    """Give rows as the table ``r``."""
+    return rows.subquery("r")

@@ -1,0 +1,453 @@
+"""Attacks on releases of every method: what holds is not refuted, planted faults are, and sums are exact."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from commands import ppdm
+from federated import together
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ppdm_sql
+from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.risk.attempts import Attacks, Attempt
+
+pytestmark = pytest.mark.filterwarnings("ignore::ppdm_sql.PpdmWarning")
+
+PEOPLE = """
+CREATE TABLE people AS SELECT
+    20 + (hash(i, 1) % 50)::INT AS age, if(hash(i, 2) % 2 = 0, 'f', 'm') AS sex,
+    if(i % 40 = 0, NULL, 'town ' || (hash(i, 3) % 6)) AS town,
+    'ill ' || (hash(i, 4) % 4) AS illness, if(hash(i, 5) % 3 = 0, 'yes', 'no') AS smokes,
+    i AS card, i // 2 AS person
+FROM range(400) AS r (i)
+"""
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(PEOPLE)
+        yield connection
+
+
+@pytest.fixture
+def db(con: duckdb.DuckDBPyConnection) -> ppdm_sql.Database:
+    return ppdm_sql.open(con)
+
+
+def named(found: Attacks, attack: str, **holds: str) -> Attempt:
+    """The one attack of this name."""
+    (one,) = (
+        a for a in found.attacks if a.attack == attack and all(getattr(a, k) == v for k, v in holds.items())
+    )
+    return one
+
+
+def published(db: ppdm_sql.Database, method: str, **more: Any) -> ppdm_sql.Release:
+    """A release of each method."""
+    if method == "suppress":
+        asked = ["k >= 3 on sex, town", "sex, town -> illness = 'ill 1' <= 90%"]
+        return db.suppress("people", asked, into="safe", class_column="smokes", **more)
+    if method == "generalize":
+        return db.generalize("people", ["k >= 3 on sex, age"], into="safe", class_column="smokes", **more)
+    if method == "swap":
+        swapped = {"confidential": "illness", "by": ["sex", "town", "age"], "proportion": 0.5, "seed": 1}
+        return db.swap("people", into="safe", **swapped, **more)
+    return db.randomize("people", into="safe", noise={"age": "gaussian 50%"}, keep=["sex", "smokes"], **more)
+
+
+@pytest.mark.parametrize("method", ["suppress", "generalize", "swap", "randomize"])
+def test_a_good_release_is_not_refuted(db: ppdm_sql.Database, method: str) -> None:
+    found = published(db, method).attack()
+    assert found.holds
+    for attack in found.attacks:
+        assert attack.tried > 0
+        assert attack.successes is None or 0 <= attack.successes <= attack.tried
+        assert attack.worst is None or 0 <= attack.worst <= 1
+
+
+def test_linkage_is_the_number_of_classes(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    found = named(published(db, "suppress").attack(), "linkage")
+    ((classes, least),) = con.sql(
+        "SELECT count(*), min(n) FROM (SELECT count(*) AS n FROM safe GROUP BY sex, town)"
+    ).fetchall()
+    assert (found.tried, found.successes, found.worst) == (400, classes, 1 / least)
+    assert found.allowed == 1 / 3
+    assert found.verdict == "holds"
+
+
+def test_k_broken_by_hand_is_refuted(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    release = published(db, "suppress")
+    con.execute("UPDATE ppdm.release_safe SET sex = 'm', town = 'nowhere' WHERE rowid = 0")
+    found = release.attack()
+    assert not found.holds
+    assert (named(found, "linkage").worst, named(found, "linkage").verdict) == (1, "refuted")
+
+
+def test_a_template_broken_by_hand_is_refuted(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    release = published(db, "suppress")
+    con.execute("UPDATE ppdm.release_safe SET illness = 'ill 1' WHERE sex = 'f'")
+    found = named(release.attack(), "inference", guesses="illness = 'ill 1'")
+    assert (found.worst, found.allowed, found.verdict) == (1, 0.9, "refuted")
+
+
+def test_a_kept_key_is_exceeded(db: ppdm_sql.Database) -> None:
+    release = db.suppress("people", ["k >= 3 on sex"], keep=["card"], allow_identifiers=["card"], into="safe")
+    found = release.attack()
+    assert found.holds
+    assert named(found, "linkage").verdict == "holds"
+    kept = named(found, "kept columns")
+    assert (kept.successes, kept.worst, kept.verdict) == (400, 1, "exceeded")
+
+
+def test_two_crossing_cuts_are_exceeded(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    first = db.suppress("people", ["k >= 3 on sex, town"], keep=["illness"], into="one")
+    with pytest.warns(ppdm_sql.PpdmWarning, match="other releases in this file: 'one'"):
+        db.generalize("people", ["k >= 3 on age"], keep=["illness"], into="two")
+    cuts = {name: con.sql(f"FROM {name}").columns for name in ("one", "two")}
+    assert "age" in cuts["two"]
+    found = named(first.attack(), "composition", guesses="which record")
+    assert found.verdict == "exceeded"
+    assert found.worst is not None
+    assert found.worst > 1 / 3
+    assert found.baseline is not None
+    assert found.rate is not None
+    assert found.rate > found.baseline
+    possible = named(first.attack(), "composition", guesses="illness, among what is possible")
+    assert possible.difference is not None
+    assert possible.difference >= 0
+
+
+def test_refusing_a_composition_publishes_nothing(db: ppdm_sql.Database) -> None:
+    db.suppress("people", ["k >= 3 on sex, town"], into="one")
+    with pytest.raises(ppdm_sql.GuaranteeNotMet, match="Nothing was published"):
+        db.generalize("people", ["k >= 3 on age"], into="two", refuse_composition=True)
+    assert [row.release for row in db.releases()] == ["one"]
+    db.suppress("people", ["k >= 3 on sex, town"], into="three", refuse_composition=True)  # the same cut
+    assert len(db.releases()) == 2
+
+
+def test_the_smallest_class_of_both_is_that_of_the_records(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection
+) -> None:
+    db.suppress("people", ["k >= 2 on sex"], into="one")
+    release = db.suppress("people", ["k >= 2 on town"], into="two")
+    ((classes, least),) = con.sql(
+        "SELECT count(*), min(n) FROM (SELECT count(*) AS n FROM people GROUP BY sex, town)"
+    ).fetchall()
+    found = named(release.attack(), "composition", guesses="which record")
+    assert (found.successes, found.worst) == (classes, 1 / least)
+
+
+# -- exact sums ------------------------------------------------------------------------------------
+
+VALUES = st.sampled_from(["a", "b", None])
+ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from(["x", "y", "z", None])), min_size=1, max_size=12)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS)
+def test_sums_agree_with_brute_force(rows: Sequence[tuple[str | None, ...]]) -> None:
+    with duckdb.connect() as con:
+        con.execute('CREATE TABLE t ("a b" VARCHAR, "say ""x""" VARCHAR, c VARCHAR)')
+        con.executemany("INSERT INTO t VALUES (?, ?, ?)", [list(row) for row in rows])
+        db = ppdm_sql.open(con)
+        db.suppress("t", ['k >= 1 on "a b", "say ""x"""'], keep=["c"], into="safe")
+        found, shown = db.attack("safe", target="c"), con.sql("FROM safe").fetchall()
+    classes = Counter(row[:2] for row in shown)
+    values = defaultdict[Any, Counter[Any]](Counter)
+    for *known, value in shown:
+        values[tuple(known)][value] += 1
+    successes = sum(
+        most / list(held.values()).count(most) * 1
+        for held in values.values()
+        for most in held.values()
+        if most == max(held.values())
+    )
+    linkage, inference = named(found, "linkage"), named(found, "inference")
+    assert (linkage.tried, linkage.successes, linkage.worst) == (
+        len(rows),
+        len(classes),
+        1 / min(classes.values()),
+    )
+    assert inference.successes == pytest.approx(successes)
+    certain = sum(sum(held.values()) for held in values.values() if len(held) == 1)
+    assert named(found, "homogeneity").successes == certain
+    assert inference.worst == pytest.approx(max(max(v.values()) / sum(v.values()) for v in values.values()))
+
+
+def test_persons_and_counts_are_counted(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    release = db.suppress("people", ["k >= 3 on sex"], person="person", into="by_person")
+    ((least,),) = con.sql(
+        "SELECT min(n) FROM (SELECT count(DISTINCT person) AS n FROM people GROUP BY sex)"
+    ).fetchall()
+    assert named(release.attack(), "linkage").worst == 1 / least
+    con.execute("CREATE TABLE counted AS SELECT sex, illness, count(*) AS n FROM people GROUP BY ALL")
+    release = db.suppress("counted", ["k >= 3 on sex"], count_column="n", into="counted_safe")
+    assert (named(release.attack(), "linkage").tried, named(release.attack(), "linkage").successes) == (
+        400,
+        2,
+    )
+
+
+def test_who_was_left_out_looks_like_nobody(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("INSERT INTO people SELECT * REPLACE ('elsewhere' AS town) FROM people LIMIT 1")
+    release = db.suppress("people", ["k >= 3 on town"], suppress_records="1%", into="safe")
+    left = release.row().left_out
+    assert left
+    found = named(release.attack(), "left-out records")
+    assert (found.tried, found.successes) == (left, left)
+
+
+def test_everything_suppressed_and_one_record_are_attacked(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE one AS SELECT 1 AS a, 'x' AS b")
+    release = ppdm_sql.open(con).suppress("one", ["k >= 1 on a"], keep=["b"], into="safe")
+    assert named(release.attack(), "linkage").worst == 1
+    con.execute("CREATE TABLE two AS SELECT i AS a, i % 2 AS b FROM range(4) AS r (i)")
+    release = ppdm_sql.open(con).suppress("two", ["k >= 4 on a"], into="hidden")
+    assert named(release.attack(), "linkage").successes == 1
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM people WHERE card = 1", "ALTER TABLE people DROP town"])
+def test_a_changed_source_is_told(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, change: str) -> None:
+    release = published(db, "suppress")
+    con.execute(change)
+    with pytest.raises(ppdm_sql.errors.InvalidSource, match="is not what it was"):
+        release.attack()
+
+
+def test_a_source_that_is_gone_is_told(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    release = published(db, "suppress")
+    con.execute("DROP TABLE people")
+    with pytest.raises(ppdm_sql.errors.InvalidSource, match="'people', from which 'safe' was made, is not"):
+        release.attack()
+
+
+def test_misspelt_columns_are_errors(db: ppdm_sql.Database) -> None:
+    release = published(db, "suppress")
+    with pytest.raises(ppdm_sql.errors.UnknownColumn, match="town"):
+        release.attack(known=["twon"])
+    with pytest.raises(ppdm_sql.errors.UnknownColumn, match="illness"):
+        release.attack(target="ilness")
+    with pytest.raises(ppdm_sql.errors.InvalidOption, match="as labels"):
+        release.attack(target="town")
+    with pytest.raises(ppdm_sql.errors.InvalidOption, match="known"):
+        release.attack(known=["illness"], target="illness")
+
+
+# -- records that are split off --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["suppress", "generalize", "swap"])
+def test_a_share_is_split_off_and_never_released(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, method: str
+) -> None:
+    release = published(db, method, control="10%")
+    assert con.sql("SELECT count(*) FROM ppdm.control_safe").fetchall() == [(40,)]
+    assert con.sql("SELECT count(*) FROM safe").fetchall() == [(360,)]
+    assert con.sql("SELECT count(*) FROM (FROM people EXCEPT ALL FROM ppdm.control_safe)").fetchall() == [
+        (360,)
+    ]
+    assert release.verify().holds
+    assert release.row().parameters["control"] == "10%"
+    found = named(release.attack(), "inference", guesses="illness" if method != "generalize" else "smokes")
+    assert found.interval is not None
+    assert found.difference is not None
+    assert found.interval[0] <= found.difference <= found.interval[1]
+    release.drop()
+    assert not con.sql("FROM duckdb_tables() WHERE table_name LIKE 'control%'").fetchall()
+
+
+def test_the_rest_gives_the_same_rows(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    published(db, "generalize", control="10%")
+    con.execute("CREATE TABLE rest AS FROM people EXCEPT ALL FROM ppdm.control_safe")
+    db.generalize("rest", ["k >= 3 on sex, age"], into="again", class_column="smokes")
+    assert con.sql("FROM safe").fetchall() == con.sql("FROM again").fetchall()
+    rates = [db.evaluate(name, seeds=1, folds=2).rate("BE").mean for name in ("safe", "again")]
+    assert rates[0] == rates[1]
+
+
+def test_persons_and_counted_records_are_split_off_whole(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection
+) -> None:
+    db.suppress("people", ["k >= 3 on sex"], person="person", control="25%", into="safe")
+    ((rows, persons),) = con.sql("SELECT count(*), count(DISTINCT person) FROM ppdm.control_safe").fetchall()
+    assert (rows, persons) == (100, 50)
+    con.execute("CREATE TABLE counted AS SELECT sex, illness, count(*) AS n FROM people GROUP BY ALL")
+    release = db.suppress("counted", ["k >= 3 on sex"], count_column="n", control="10%", into="counted_safe")
+    assert con.sql("SELECT sum(n) FROM ppdm.control_counted_safe").fetchall() == [(40,)]
+    assert con.sql("SELECT sum(n) FROM counted_safe").fetchall() == [(360,)]
+    assert named(release.attack(), "linkage").tried == 360
+
+
+@pytest.mark.parametrize("share", ["0.1%", "99.9%", "100%", "-1%", "some"])
+def test_a_share_must_leave_some_on_both_sides(db: ppdm_sql.Database, share: str) -> None:
+    with pytest.raises(ppdm_sql.errors.InvalidOption, match="--control"):
+        published(db, "suppress", control=share)
+
+
+def test_a_failure_leaves_neither_release_nor_control(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = type(db.engine).write
+
+    def failing(engine: Any, sql: str, params: Any = None, *, step: str) -> None:
+        if step == "insert release":
+            raise KeyboardInterrupt
+        write(engine, sql, params, step=step)
+
+    monkeypatch.setattr(type(db.engine), "write", failing)
+    with pytest.raises(KeyboardInterrupt):
+        published(db, "suppress", control="10%")
+    assert not con.sql("FROM duckdb_tables() WHERE schema_name = 'ppdm' OR temporary").fetchall()
+
+
+# -- surfaces --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(path) as con:
+        con.execute(PEOPLE)
+        published(ppdm_sql.open(con), "suppress")
+    return path
+
+
+def test_the_command_prints_rows_and_exits_by_the_verdict(file: Path) -> None:
+    told = ppdm("attack", file, "safe", "--format", "json")
+    assert told.exit_code == 0
+    rows = json.loads(told.stdout)
+    assert rows[0]["attack"] == "linkage"
+    assert rows[0]["verdict"] == "holds"
+    with duckdb.connect(file) as con:
+        con.execute("UPDATE ppdm.release_safe SET town = 'nowhere' WHERE rowid = 0")
+    assert ppdm("attack", file, "safe").exit_code == 1
+    assert ppdm("attack", file, "sfe").exit_code == 2
+
+
+def test_the_call_gives_the_rows(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
+    release = published(db, "suppress")
+    ppdm_sql.register(con)
+    rows = con.execute("CALL ppdm_attack('safe', known := ['sex'], target := 'illness')").fetchall()
+    assert [row[0] for row in rows][:2] == ["linkage", "inference"]
+    assert rows[0][3] == 400
+    assert release.attack(known="sex").attacks[0].tried == 400
+
+
+def test_an_exported_release_is_a_release_as_well(db: ppdm_sql.Database, tmp_path: Path) -> None:
+    taxonomies = {
+        "town": {"any": {"low": ["town 0", "town 1", "town 2"], "high": ["town 3", "town 4", "town 5"]}}
+    }
+    other = db.generalize("people", ["k >= 20 on town, age"], taxonomies=taxonomies, into="two")
+    release = db.suppress("people", ["k >= 3 on sex, town"], into="one")
+    inside = named(release.attack(), "composition", guesses="which record")
+    files = [str(tmp_path / f"two.{form}") for form in ("parquet", "csv")]
+    for file in files:
+        other.export(file)
+    for file in files:
+        both = named(release.attack(beside=[file]), "composition", guesses="which record")
+        assert (both.successes, both.worst) == (inside.successes, inside.worst)
+    third = db.suppress("people", ["k >= 3 on sex, town"], into="three")
+    other.drop()
+    release.drop()
+    with pytest.raises(ppdm_sql.errors.InvalidSource, match="values of 'town' fit no label"):
+        third.attack(beside=files[:1])
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def test_small_noise_on_correlated_columns_is_exceeded(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE pay AS SELECT i::DOUBLE AS gross, i * 0.8 AS net, i * 0.1 AS tax FROM range(999) r(i)"
+    )
+    noise = dict.fromkeys(("gross", "net", "tax"), "gaussian 100")
+    ranges = {"gross": (0, 1000), "net": (0, 800), "tax": (0, 110)}
+    db = ppdm_sql.open(con)
+    found = db.randomize("pay", noise=noise, ranges=ranges, seed=1, into="noisy").attack()
+    assert found.holds
+    filtered = [one for one in found.attacks if one.attack == "spectral filter"]
+    assert len(filtered) == 3
+    assert "exceeded" in {one.verdict for one in filtered}
+    db.randomize("pay", noise=noise, ranges=ranges, seed=2, into="again")
+    averaged = named(db.attack("noisy"), "averaging", guesses="gross without its noise")
+    assert averaged.rate == pytest.approx(1 - 0.5**0.5)
+    assert averaged.verdict == "exceeded"
+
+
+def test_noise_on_independent_columns_is_not_exceeded(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE apart AS SELECT hash(i, 1) % 100 AS a, hash(i, 2) % 100 AS b FROM range(3000) AS r (i)"
+    )
+    noise = dict.fromkeys(("a", "b"), "gaussian 20")
+    found = ppdm_sql.open(con).randomize("apart", noise=noise, seed=1, into="noisy").attack()
+    assert [one.verdict for one in found.attacks if one.attack == "spectral filter"] == ["holds", "holds"]
+
+
+@pytest.mark.parametrize("kind", ["INTEGER", "DOUBLE", "DATE"])
+def test_outermost_bounds_are_found(con: duckdb.DuckDBPyConnection, kind: str) -> None:
+    value = "DATE '2000-01-01' + i::INT" if kind == "DATE" else f"i::{kind}"
+    con.execute(
+        f"CREATE TABLE t AS SELECT {value} AS \"a ''b\", i % 7 < i // 30 AS c FROM range(200) AS r (i)"
+    )
+    db = ppdm_sql.open(con)
+    found = db.generalize("t", ["k >= 10 on \"a ''b\""], class_column="c", into="grown").attack()
+    bounds = named(found, "outermost bounds")
+    assert (bounds.tried, bounds.successes, bounds.worst) == (2, 2, 1)
+    if kind != "DATE":
+        ranges = {"a ''b": (-5, 300)}
+        given = db.generalize("t", ["k >= 10 on \"a ''b\""], class_column="c", ranges=ranges, into="wide")
+        assert not [one for one in given.attack().attacks if one.attack == "outermost bounds"]
+
+
+def test_a_tree_guesses_what_depends_on_the_others(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 4 AS a, 'x' || i % 4 AS b, hash(i) % 2 AS c FROM range(400) AS r (i)"
+    )
+    release = ppdm_sql.open(con).suppress("t", ["k >= 3 on a"], keep=["b", "c"], into="safe")
+    found = named(release.attack(target="b"), "trained tree")
+    assert (found.tried, found.successes, found.baseline) == (400, 400, 0.25)
+
+
+def test_without_scikit_learn_a_tree_is_not_tried(
+    db: ppdm_sql.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    found = published(db, "suppress").attack()
+    assert not [one for one in found.attacks if one.attack == "trained tree"]
+    assert "scikit-learn, which is not installed" in found.untried[0]
+    assert [table.title for table in found.tables()] == ["Attacks", "Not tried"]
+
+
+def test_a_partner_guesses_what_was_masked() -> None:
+    left, right = duckdb.connect(), duckdb.connect()
+    left.execute("CREATE TABLE l AS SELECT i AS id, i % 4 AS job, i % 3 > 0 AS good FROM range(60) AS r (i)")
+    right.execute(
+        "CREATE TABLE r AS SELECT i AS id, i % 5 AS town, i % 3 > 0 AS good FROM range(60) AS r (i)"
+    )
+    asked = {"require": ["k >= 20 on job, town"], "class_column": "good", "key": "id", "into": "both"}
+    mine, theirs = (
+        IntegrateRequest(**asked, owns=owns, suppress=owns)
+        for owns in (["job"], ["town"])  # type: ignore[arg-type]
+    )
+    outcomes = together((left, "l", mine), (right, "r", theirs))
+    assert [outcome.error for outcome in outcomes] == [None, None]
+    for con, own, values in ((left, "job", 4), (right, "town", 5)):
+        found = ppdm_sql.open(con).attack("both")
+        assert found.holds
+        assert named(found, "linkage").tried == 60
+        partner = named(found, "partner")
+        assert partner.guesses == f"{own} before masking"
+        assert partner.baseline == pytest.approx(1 / values)
+        assert partner.rate is not None
+        assert partner.rate >= 1 / values
