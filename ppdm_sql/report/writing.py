@@ -19,10 +19,11 @@ from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError
 from ppdm_sql.evaluation import Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
-from ppdm_sql.options import EvaluateRequest, ReportOptions
+from ppdm_sql.options import AttackOptions, EvaluateRequest, ReportOptions, RiskRequest
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
+from ppdm_sql.release.composition import quasi_identifier
 from ppdm_sql.release.control import made_from
 from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
@@ -39,10 +40,16 @@ from ppdm_sql.report.page import (
 )
 from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
 from ppdm_sql.results import ResultTable
+from ppdm_sql.risk.attacking import attack
+from ppdm_sql.risk.measuring import table_risk
 from ppdm_sql.sources import read_again
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
+PAIRS = 2
+"""Columns of a set that singles people out, of which the page tells; more take a while."""
+ATTACKED = ("attack", "knows", "guesses", "tried", "rate", "worst", "baseline", "allowed", "verdict")
+"""What the page says of an attack."""
 QUICK = EvaluateRequest(folds=5, seeds=1, sample=20_000)
 """How the error of the headline is measured, where no evaluation is asked for."""
 CutTree = tuple[str, Node, Mapping[int | None, Sequence[Node]], Mapping[str | None, int]]
@@ -106,6 +113,7 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         shown = _public(subject, verification, nodes, measures)
         owner = _owners(subject, release, row, source, nodes, measures, evaluation)
         owner |= {"no_source": no_source, "errors": errors}
+        owner |= _attackers(subject, release, row, source, progress)
         return html("release.html.jinja", owner=owner, exported=exported, **shown)
 
 
@@ -170,6 +178,30 @@ def _owners(
         if measures
         else [],
     }
+
+
+def _attackers(
+    subject: Subject, release: Release, row: CatalogueRow, source: Table | None, progress: Progress
+) -> dict[str, list[ResultTable]]:
+    """Give the columns of the source that single people out, and what attackers get; nothing without it."""
+    found: dict[str, list[ResultTable]] = {"singling": [], "attacks": []}
+    if source is None:
+        return found
+    columns = {item.name.lower() for item in subject.engine.columns(source)}
+    known = {*quasi_identifier(row, subject.shape)} | {item.name for item in subject.columns("kept", "class")}
+    by = [name for name in subject.shape.names if name in known and name.lower() in columns]
+    with suppress(PpdmError):  # of rows that are collapsed, or of too many columns, there is no such table
+        if by and subject.shape.count is None:
+            people = row.parameters.get("person", ())
+            asked = RiskRequest(table=source, by=by, max_size=PAIRS, person=people)
+            tables = table_risk(subject.engine, asked, progress).tables()
+            found["singling"] = [table for table in tables if table.title.startswith(("Keys", "Sets"))]
+    with suppress(PpdmError):
+        attacks, *untried = attack(subject.engine, release, AttackOptions(), progress).tables()
+        places = [attacks.columns.index(name) for name in ATTACKED]
+        rows = [[values[place] for place in places] for values in attacks.rows]
+        found["attacks"] = [ResultTable("", ATTACKED, rows, {"tried": ""} | dict(attacks.units)), *untried]
+    return found
 
 
 def _refuse_unreadable(name: str, verification: Verification) -> None:

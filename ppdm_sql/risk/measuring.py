@@ -193,7 +193,8 @@ def table_risk(engine: Engine, asked: RiskRequest, progress: Progress) -> TableR
     if asked.into is not None:
         engine.require_autocommit()
         place = check_free(engine, asked.into)
-    progress.start(f"counting sets of columns of {asked.table}")
+    name = asked.table.name if isinstance(asked.table, Table) else asked.table
+    progress.start(f"counting sets of columns of {name}")
     try:
         with engine.workspace(), nullcontext() if place is None else engine.transaction():
             run = _Measuring(engine, asked)
@@ -210,7 +211,7 @@ class _Measuring:
 
     def __init__(self, engine: Engine, asked: RiskRequest) -> None:
         self.engine, self.asked = engine, asked
-        table = engine.find(asked.table)
+        table = asked.table if isinstance(asked.table, Table) else engine.find(asked.table)
         self.name, self.table = table.name, table
         if not is_stable(engine, table):  # it may be slow, or different, the next time
             self.table = engine.materialize("rows", sql("SELECT * FROM {t}", t=table))

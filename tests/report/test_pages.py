@@ -113,6 +113,20 @@ def test_an_owners_page_says_what_was_asked_and_reached(pages: dict[tuple[str, s
     assert "Lawyer" in text  # a riskiest combination of the source
 
 
+@pytest.mark.parametrize(
+    ("method", "said"), [("TDS", "linkage Sex, Job"), ("swap", "modelling"), ("noise", "")]
+)
+def test_an_owners_page_says_what_attackers_get(
+    pages: dict[tuple[str, str], str], method: str, said: str
+) -> None:
+    text = Parts(pages[method, "owner"]).text
+    assert f"What attackers get {said}"[:18] in text
+    assert said in text[text.index("What attackers get") :]
+    public = Parts(pages[method, "public"]).text
+    assert "What attackers get" not in public
+    assert "Columns of the source that single people out" not in public
+
+
 def test_a_public_page_says_what_the_release_says(pages: dict[tuple[str, str], str]) -> None:
     text = Parts(pages["TDS", "public"]).text
     assert "Smallest class: 4." in text

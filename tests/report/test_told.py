@@ -134,9 +134,9 @@ def test_without_scikit_learn_or_a_class_there_is_no_error_to_tell(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plain = ppdm_sql.open(connection).suppress("people", ["k >= 3 on job"], into="classless", **QUIET)
-    assert "decision tree" not in told(page(plain, tmp_path))
+    assert "decision tree that learns" not in told(page(plain, tmp_path))
     monkeypatch.setitem(__import__("sys").modules, "sklearn.tree", None)
-    assert "decision tree" not in told(page(partial, tmp_path))
+    assert "decision tree that learns" not in told(page(partial, tmp_path))
 
 
 def test_a_column_that_shows_one_label_is_drawn_as_it_was_and_not_to_the_public(
