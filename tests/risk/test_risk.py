@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 from commands import ppdm
-from ppdm_sql.engine.printing import purpose
 
 import ppdm_sql
+from ppdm_sql.engine.printing import purpose
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption, InvalidSource, NameTaken, UnknownColumn
 from ppdm_sql.macros import macros
