@@ -113,15 +113,11 @@ def test_an_owners_page_says_what_was_asked_and_reached(pages: dict[tuple[str, s
     assert "Lawyer" in text  # a riskiest combination of the source
 
 
-@pytest.mark.parametrize(
-    ("method", "said"), [("TDS", "linkage Sex, Job"), ("swap", "modelling"), ("noise", "")]
-)
+@pytest.mark.parametrize(("method", "said"), [("TDS", "linkage Sex, Job"), ("swap", "modelling")])
 def test_an_owners_page_says_what_attackers_get(
     pages: dict[tuple[str, str], str], method: str, said: str
 ) -> None:
-    text = Parts(pages[method, "owner"]).text
-    assert f"What attackers get {said}"[:18] in text
-    assert said in text[text.index("What attackers get") :]
+    assert said in Parts(pages[method, "owner"]).text.partition("What attackers get")[2]
     public = Parts(pages[method, "public"]).text
     assert "What attackers get" not in public
     assert "Columns of the source that single people out" not in public
