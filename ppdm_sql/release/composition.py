@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, UnknownTable
@@ -109,6 +110,7 @@ def composed(
     source: Table,
     found: Sequence[tuple[CatalogueRow, Shape]],
     exported: Sequence[Table] = (),
+    count: str | None = None,
 ) -> Composed:
     """Put what each release shows of a record side by side; records that one left out are in none.
 
@@ -117,6 +119,7 @@ def composed(
         source: The records of the first release.
         found: Releases with a quasi-identifier, the first one saying who a person is and what is counted.
         exported: Further releases, of which no more than the rows is known.
+        count: The column that says how many records a row stands for, if not that of the first release.
 
     Raises:
         PpdmError: A release was published without its trees, or the source lacks a column.
@@ -128,7 +131,7 @@ def composed(
     numbering = sql("SELECT *, row_number() OVER () AS {r} FROM {s}", r=column(record), s=source)
     numbered = engine.materialize("numbered", numbering)
     first = found[0][0].parameters
-    who, count = list(first.get("person") or ()), first.get("count")
+    who, count = list(first.get("person") or ()), count or first.get("count")
     person = (
         sql("row({who})::VARCHAR", who=[column(name, "n") for name in who]) if who else sql("NULL::VARCHAR")
     )
@@ -234,6 +237,26 @@ def _fitted(
     return engine.materialize("fitted", rows), here
 
 
+def _collapsed(
+    engine: Engine, source: Table, found: Sequence[tuple[CatalogueRow, Shape]]
+) -> tuple[Table, str]:
+    """Count the records that no release tells apart, by the columns by which any of them is searched."""
+    columns = engine.columns(source)
+    first = found[0][0].parameters
+    needed = {name.lower() for row, shape in found for name in quasi_identifier(row, shape)}
+    needed |= {name.lower() for name in first.get("person") or ()}
+    read = [item for item in columns if item.name.lower() in needed]
+    count, records = first.get("count"), free_name("records", [item.name for item in columns])
+    query = sql(
+        "SELECT {c}, {number} AS {records} FROM {t} GROUP BY ALL HAVING {number} > 0",
+        c=[column(item.name) for item in read],
+        number=sql("count(*)") if count is None else sql("CAST(sum({n}) AS BIGINT)", n=column(count)),
+        records=column(records),
+        t=exact_table(engine, source, read),
+    )
+    return engine.materialize("collapsed", query), records
+
+
 def refused_or_told(
     engine: Engine, source: Table, draft: Draft, others: Sequence[CatalogueRow], *, refuses: bool
 ) -> str:
@@ -259,7 +282,8 @@ def refused_or_told(
     if len(found) < 2 or found[0][0] is not rows[0]:
         return told
     try:
-        both = composed(engine, source, found)
+        rows_alike, count = _collapsed(engine, source, found)
+        both = composed(engine, rows_alike, found, count=count)
     except (InvalidOption, InvalidSource, UnknownColumn) as cause:
         if refuses:
             raise GuaranteeNotMet(
