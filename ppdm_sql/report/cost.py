@@ -376,15 +376,16 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
     if subject.before is not None and name in subject.before.codes:
         sides = {BEFORE: dict(subject.before.counts(name).listed), **sides}
     if found is not None and found.values and model.kind == "retain":
-        guessed = [round(float(part) * found.records) for part in found.probabilities]
+        guessed = [float(part) * found.records for part in found.probabilities]
         sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
     order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
+    rounded = {side: {value: round(number) for value, number in of.items()} for side, of in sides.items()}
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
         bar_chart(order[:MOST_BARS], sides),
         f"Records by the value of {name}, which is {words}.",
-        numbers([name, *(f"records {side}" for side in sides)], aligned(order[:MOST_LISTED], sides)),
+        numbers([name, *(f"records {side}" for side in sides)], aligned(order[:MOST_LISTED], rounded)),
         f"Each value is {words}."
         + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
     )

@@ -34,6 +34,8 @@ from ppdm_sql.results import ResultTable
 STATUSES = ("uniquely", "collectively", "not identifiable")
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 """Risks of a record or person for which the share of those with at least as much is listed."""
+TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Risks at which the axis of a curve has a mark."""
 
 
 def asked(subject: Subject) -> list[ResultTable]:
@@ -183,6 +185,12 @@ def _curve(found: Mapping[str, ClassSizes], counted: str) -> Picture:
         for side, sizes in found.items()
         for at in points
     ]
+    # where every record is alone, all marks would stand at one place
+    look = {
+        "title": f"risk of the {counted.removesuffix('s')}",
+        "up": f"{counted} with at least this risk",
+        "ticks": [at for at in TICKS if at >= points[0]],
+    }
     cells = [(at, *(_at_least(sizes, at) for sizes in found.values())) for at in RISKS]
     on, each = ", ".join(found[AFTER].quasi_identifier), counted.removesuffix("s")
     heads = ["risk of at least", *_heads(found, counted)]
@@ -190,7 +198,7 @@ def _curve(found: Mapping[str, ClassSizes], counted: str) -> Picture:
     mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
     return Picture(
         f"Risk of a {each}, known by {on}",
-        Chart("curve", rows, {"title": f"risk of the {each}", "up": f"{counted} with at least this risk"}),
+        Chart("curve", rows, look),
         f"Share of the {counted} by the least risk that they have. "
         f"Highest risk: {highest}. Mean risk: {mean}.",
         numbers(heads, cells, *heads),

@@ -237,3 +237,11 @@ def test_labels_of_which_all_records_are_left_out_are_not_counted(tmp_path: Path
         assert len(safe.relation().unique("age").fetchall()) == 2
         assert "age 2 intervals" in told(page(safe, tmp_path))
         assert ("column age", "2 intervals") in safe.tables()[0].rows
+
+
+def test_the_curve_of_records_that_are_all_alone_names_their_risk(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE alone AS SELECT i AS age, i % 2 AS ill FROM range(30) r (i)")
+    release = ppdm_sql.open(con).generalize("alone", ["k >= 1 on age"], into="whole", **QUIET)
+    curve = page(release, tmp_path).partition("Risk of a record")[2].partition("</figure>")[0]
+    assert re.findall(r">([0-9.]+%)<", curve)[0] == "100%"
