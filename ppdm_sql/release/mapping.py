@@ -26,7 +26,8 @@ class Mapped:
     Args:
         name: The released name.
         cell: The value in a row of the table, under the alias ``t``, as ``labels`` has it.
-        labels: Working table ``(value, label, records, matched, seen)``, one row per value.
+        labels: Working table ``(value, label, records, node, matched, seen)``, one row per value, with the
+            leaf that it is or lies in.
         unseen: Records whose value the release does not know, so that they show the top.
     """
 

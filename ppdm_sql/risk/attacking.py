@@ -93,7 +93,8 @@ class _Attacking:
         found = list[Attempt]()
         if self.columns:
             self.sides = self._sides()
-            found += [*self._linkage(), *self._inference(), *self._trained(), *self._composition()]
+            found += [*self._linkage(), *self._inference(), *self._minimality()]
+            found += [*self._trained(), *self._composition()]
             found += [*self._bounds(), *self._partner(), *self._predicates()]
         found += self._modelled()
         return Attacks(self.row.release, tuple(found), tuple(self.untried))
@@ -289,6 +290,16 @@ class _Attacking:
         shape = self.shape
         of = self.engine, shape.frozen, [asked]
         (found,) = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
+        return found
+
+    def _minimality(self) -> list[Attempt]:
+        """Learn from the refinements that were refused."""
+        from ppdm_sql.risk.minimality import minimality
+
+        if self.others is None or self.known:
+            return []
+        found, untried = minimality(self.engine, self.row, self.shape, self.others)
+        self.untried += untried
         return found
 
     # -- other releases -------------------------------------------------------------------------

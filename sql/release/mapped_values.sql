@@ -6,6 +6,7 @@ SELECT
     v.value,
     CASE WHEN l.node IS NULL THEN $top ELSE l.cut END AS label,
     v.records,
+    l.node,
     l.node IS NOT NULL AS matched,
     l.node IS NOT NULL OR NOT $suppressed AND r.alone OR $suppressed AND EXISTS (
         SELECT 1

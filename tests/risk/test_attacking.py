@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +454,149 @@ def test_a_partner_guesses_what_was_masked() -> None:
         assert partner.baseline == pytest.approx(1 / values)
         assert partner.rate is not None
         assert partner.rate >= 1 / values
+
+
+# -- what was refused ------------------------------------------------------------------------------
+
+TREE = {"low": ["a", "b"], "high": ["c", "d"]}
+PATHS = {value: ("any", group, value) for group, values in TREE.items() for value in values}
+
+
+def refusals(
+    rows: Sequence[tuple[str | None, ...]], cut: Sequence[set[Any]], *, suppressed: bool
+) -> Iterator[tuple[list[list[str]], list[list[str]]]]:
+    """For each candidate: the sensitive values of the classes that it makes, and of their wholes."""
+
+    def shown(place: int, value: Any) -> Any:
+        if suppressed:
+            return value if value in cut[place] else "*"
+        return next(label for label in PATHS.get(value, ("any", None)) if label in cut[place])
+
+    def below(value: Any, label: Any) -> Any:
+        path = PATHS.get(value, ("any", None))
+        return None if label == path[-1] else ("below", path[path.index(label) + 1])
+
+    for place in (0, 1):
+        candidates: set[Any] = {row[place] for row in rows if shown(place, row[place]) == "*"}
+        if not suppressed:
+            candidates = {shown(place, row[place]) for row in rows}
+        for candidate in candidates:
+            wholes, parts = defaultdict[Any, list[Any]](list), defaultdict[Any, list[Any]](list)
+            for row in rows:
+                other, label = shown(1 - place, row[1 - place]), shown(place, row[place])
+                child = row[place] == candidate if suppressed else below(row[place], label)
+                if label == ("*" if suppressed else candidate) and child is not None:
+                    wholes[other].append(row[2])
+                    parts[other, child].append(row[2])
+            if parts:
+                yield list(parts.values()), [wholes[other] for other, _ in parts]
+
+
+def breaks(asked: str, held: Sequence[Any]) -> bool:
+    if asked == "template":
+        return held.count("x") > 0.6 * len(held)
+    shares = [number / len(held) for number in Counter(held).values()]
+    if asked == "entropy":
+        return -sum(share * math.log(share) for share in shares) < math.log(1.5) - 1e-9
+    return len(shares) < 2
+
+
+CELLS = st.sampled_from(["a", "b", "c", "d", None])
+SOURCES = st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["x", "y", None])), min_size=6, max_size=11)
+
+
+@pytest.mark.parametrize("method", ["suppress", "generalize"])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=SOURCES, asked=st.sets(st.sampled_from(["template", "distinct", "entropy", "k"]), min_size=1))
+def test_minimality_agrees_with_brute_force(
+    method: str, rows: Sequence[tuple[str | None, ...]], asked: set[str]
+) -> None:
+    on = '"a b", "say ""x"""'
+    texts = {
+        "template": f'{on} -> "c \'" = x <= 60%',
+        "distinct": f'distinct l >= 2 of "c \'" on {on}',
+        "entropy": f'entropy l >= 1.5 of "c \'" on {on}',
+        "k": f"k >= 2 on {on}",
+    }
+    with duckdb.connect() as con:
+        con.execute('CREATE TABLE t ("a b" VARCHAR, "say ""x""" VARCHAR, "c \'" VARCHAR)')
+        con.executemany("INSERT INTO t VALUES (?, ?, ?)", [list(row) for row in rows])
+        db, more = ppdm_sql.open(con), dict[str, Any]()
+        if method == "generalize":
+            more = {"taxonomies": dict.fromkeys(("a b", 'say "x"'), {"any": TREE}), "rare": "apart"}
+        try:
+            run = getattr(db, method)
+            release = run("t", [texts[one] for one in sorted(asked)], into="safe", allow_absent=True, **more)
+        except ppdm_sql.GuaranteeNotMet:
+            return
+        found = [one for one in release.attack().attacks if one.attack == "minimality"]
+        cut = [{row[place] for row in con.sql("FROM safe").fetchall()} for place in (0, 1)]
+        words = [str(one).split(" ", 1)[0] for one in release.row().asked]
+    names = [word if word in texts else "template" for word in words]
+    expected = {one: [0.0, 0.0, 0.0, 0.0, -1.0] for one in names if one != "k"}
+    for parts, wholes in refusals(rows, cut, suppressed=method == "suppress"):
+        if "k" in names and min(map(len, parts)) < 2:
+            continue
+        reasons = [
+            (one, part, whole)
+            for one in expected
+            for part, whole in zip(parts, wholes, strict=True)
+            if any(breaks(one, held) for held in combinations(whole, len(part)))
+        ]
+        for one, part, whole in reasons:
+            most = [value for value, n in Counter(whole).items() if n == max(Counter(whole).values())]
+            guesses = ["x"] if one == "template" else most
+            right, usual = (sum(map(held.count, guesses)) / len(guesses) for held in (part, whole))
+            sums, ways = expected[one], [reason for reason, *_ in reasons].count(one)
+            more_of = len(part), len(part) / ways, right / ways, usual * len(part) / len(whole) / ways, 0.0
+            sums[:] = [a + b for a, b in zip(sums, more_of, strict=True)]
+            if len(reasons) == 1:
+                sums[4] = max(right / len(part), sums[4])
+    assert [
+        pytest.approx((tried, right, right / guessed, usual / guessed, worst))
+        for tried, guessed, right, usual, worst in expected.values()
+        if tried
+    ] == [
+        (one.tried, one.successes, one.rate, one.baseline, -1 if one.worst is None else one.worst)
+        for one in found
+    ]
+
+
+def test_the_only_class_that_a_refusal_can_be_about_is_found_out(con: duckdb.DuckDBPyConnection) -> None:
+    """Nobody but the two of the north could break l = 2, so they have the one illness that is there twice."""
+    con.execute(
+        "CREATE TABLE ward AS SELECT unnest(['north', 'north', 'south', 'south', 'south', 'south', 'south']) "
+        "AS \"it's\", unnest(['HIV', 'HIV', 'flu', 'cold', 'gout', 'cough', 'burn']) AS ill"
+    )
+    db = ppdm_sql.open(con)
+    asked, tree = ['distinct l >= 2 of ill on "it\'s"'], {"it's": {"any": ["north", "south"]}}
+    found = named(db.generalize("ward", asked, taxonomies=tree, into="safe").attack(), "minimality")
+    assert (found.tried, found.successes, found.rate, found.worst, found.verdict) == (2, 2, 1, 1, "")
+    assert found.baseline == pytest.approx(2 / 7)
+    told = db.suppress("ward", ['"it\'s" -> ill = HIV <= 70%'], into="hidden").attack()
+    found = named(told, "minimality", guesses="ill = HIV")
+    assert (found.tried, found.worst, found.allowed, found.verdict) == (4, 1, 0.7, "exceeded")
+    assert told.holds
+    con.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM ward GROUP BY ALL")
+    counted = db.suppress("counted", ['"it\'s" -> ill = HIV <= 70%'], count_column="n", into="few").attack()
+    assert replace(named(counted, "minimality"), attack="") == replace(found, attack="")
+
+
+def test_what_is_not_played_of_minimality_is_told(db: ppdm_sql.Database) -> None:
+    template, size = "sex, town -> illness = 'ill 1' <= 30%", "k >= 40 on sex, town"
+    told = "distinct l >= 4 of illness on sex, town"
+    asked = {"classes": [size], "persons": [told], "early": [template], "few": [told]}
+    more = {"persons": {"person": "person"}, "early": {"max_steps": 0}, "few": {"suppress_records": "5%"}}
+    tried = {
+        name: db.suppress("people", one, into=name, **more.get(name, {})).attack()
+        for name, one in asked.items()
+    }
+    other = db.suppress("people", ["recursive c = 9, l = 2 of illness on sex"], into="other").attack()
+    assert not [
+        one for found in (*tried.values(), other) for one in found.attacks if one.attack == "minimality"
+    ]
+    untried = {name: [why for why in found.untried if "minimality" in why] for name, found in tried.items()}
+    assert {name: len(whys) for name, whys in untried.items()} == {
+        name: 0 if name == "classes" else 1 for name in tried
+    }
+    assert "recursive c = 9" in other.untried[-1]
