@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column, resolve_all
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve, resolve_all
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import read
 from ppdm_sql.privacy import KAnonymity, Requirement
@@ -101,7 +101,9 @@ class _Refusals:
         """Select the columns as texts (``v0, ...``), and candidate and child of each masked one."""
         rows, names = self._recoding.rows(), self._shape.names
         values = dict(zip(rows.named_selects, rows.selects, strict=True))
-        shown = {name: exp.cast(values[name].unalias(), "TEXT") for name in names if name in values}
+        asked = [name for one in self._row.asked for name in (*one.attributes, *one.sensitive_columns)]
+        used = dict.fromkeys(resolve(name, names, table=self._row.release) for name in asked)
+        shown = {name: exp.cast(values[name].unalias(), "TEXT") for name in used}
         columns: dict[str, exp.Expression] = {f"v{names.index(name)}": of for name, of in shown.items()}
         for item in self._recoding.maps:
             place = names.index(item.name)
