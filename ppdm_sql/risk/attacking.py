@@ -194,7 +194,7 @@ class _Attacking:
             more = [one for one in self.columns if one in every or one in self._treated(*treatments)]
             if not self.known and more and frozenset(more) not in tried:
                 tried.add(frozenset(more))
-                yield self._linked(name, more)
+                yield self._linked(name if {*more} - {*every} else "columns of all requirements", more)
         if self.row.left_out and every:
             yield self._left_out(every)
 
@@ -211,15 +211,19 @@ class _Attacking:
         found = Attempt(name, ", ".join(known), "which record", int(tried), float(successes), float(worst))
         found = replace(found, baseline=1 / released if released else None)
         about = [item for item in self.asked if set(self._released(item.attributes)) <= set(known)]
-        sizes = [item.k for item in about if isinstance(item, KAnonymity)]
-        averages = [float(item.limit) for item in about if isinstance(item, AverageRisk)]
-        allowed = 1 / max(sizes) if sizes else min(averages, default=None)
-        if allowed is None:
-            return found
-        reached = found.worst if sizes else successes / released
-        promised = any(set(self._released(item.attributes)) == set(known) for item in about)
+        promised = [item for item in about if set(self._released(item.attributes)) == set(known)]
         broken = REFUTED if promised else EXCEEDED
-        return replace(found, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
+        # promises for these columns hold together; of those for fewer columns the weakest is exceeded last
+        hardest = min if promised else max
+        chances = [1 / item.k for item in promised or about if isinstance(item, KAnonymity)]
+        averages = [float(item.limit) for item in promised or about if isinstance(item, AverageRisk)]
+        limits = [(found.worst, hardest(chances))] if chances else []
+        limits += [(successes / released, hardest(averages))] if averages and released else []
+        judged = [
+            replace(found, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
+            for reached, allowed in limits
+        ]
+        return next((one for one in judged if one.verdict == broken), (*judged, found)[0])
 
     def _left_out(self, known: Sequence[str]) -> Attempt:
         """Tell who was left out: nobody in the release looks like them."""
@@ -243,48 +247,40 @@ class _Attacking:
 
     def _inference(self) -> Iterator[Attempt]:
         """Guess what a record holds: by the most frequent value, and where a class has one value only."""
-        done = set[tuple[tuple[str, ...], str]]()
+        guessed: dict[tuple[tuple[str, ...], str], list[Requirement]] = {}
         for asked in () if self.known else self.asked:
             names = self._released(asked.attributes)
             for target in self._released(asked.sensitive_columns):
-                done.add((names, target))
-                yield from self._guessed(names, target, asked)
+                guessed.setdefault((names, target), []).append(asked)
         for names in self._known_sets():
             for target in self._targets(names):
-                if (names, target) not in done:
-                    done.add((names, target))
-                    yield from self._guessed(names, target, None)
+                guessed.setdefault((names, target), [])
+        for (names, target), promised in guessed.items():
+            yield from self._guessed(names, target, promised)
 
-    def _guessed(self, known: Sequence[str], target: str, asked: Requirement | None) -> Iterator[Attempt]:
+    def _guessed(self, known: Sequence[str], target: str, asked: Sequence[Requirement]) -> Iterator[Attempt]:
         numbers = self._count("inference", known, target)
-        tried, successes, worst, certain, others, others_guessed, most_frequent = numbers
+        tried, successes, worst, certain, others, others_guessed, others_certain, most_frequent = numbers
         found = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
         if others:
             found = beside_control(found, others_guessed, others)
         elif tried:
             found = replace(found, baseline=float(most_frequent) / tried)
-        if asked is not None:
-            found, *more = self._judged(found, asked)
-            yield from more
+        for one in asked:
+            judged = self._finding(one)
+            verdict = HOLDS if judged.holds else REFUTED
+            if not isinstance(one, Template):
+                found = replace(found, verdict=verdict if found.verdict != REFUTED else REFUTED)
+                continue
+            guesses = str(one).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
+            told = Attempt("inference", found.knows, guesses, found.tried, worst=judged.reached)
+            yield replace(told, allowed=judged.limit, verdict=verdict)
         yield found
-        yield Attempt(
-            "homogeneity",
-            ", ".join(known),
-            f"{target}, for certain",
-            int(tried),
-            float(certain),
-            baseline=float(most_frequent == tried),  # certain without the release as well
-        )
-
-    def _judged(self, found: Attempt, asked: Requirement) -> list[Attempt]:
-        """Hold what is guessed against a requirement, by the audit; a template has a row of its own."""
-        judged = self._finding(asked)
-        verdict = HOLDS if judged.holds else REFUTED
-        if not isinstance(asked, Template):
-            return [replace(found, verdict=verdict)]
-        guesses = str(asked).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
-        told = Attempt("inference", found.knows, guesses, found.tried, worst=judged.reached)
-        return [found, replace(told, allowed=judged.limit, verdict=verdict)]
+        of = "homogeneity", ", ".join(known), f"{target}, for certain", int(tried), float(certain)
+        if others:
+            yield beside_control(Attempt(*of), others_certain, others)
+        else:
+            yield Attempt(*of, baseline=float(most_frequent == tried))  # certain without the release as well
 
     def _finding(self, asked: Requirement) -> Finding:
         shape = self.shape

@@ -64,7 +64,7 @@ class Attempt:
         """Give it as a row of the table."""
         low, high = self.interval or (None, None)
         numbers = (self.rate, self.worst, self.baseline, self.difference, low, high, self.allowed)
-        rounded = [None if number is None else round(number, 6) for number in numbers]
+        rounded = [None if number is None else round(number, 6) + 0.0 for number in numbers]  # no -0.0
         successes = None if self.successes is None else round(self.successes, 3)
         return (self.attack, self.knows, self.guesses, self.tried, successes, *rounded, self.verdict)
 

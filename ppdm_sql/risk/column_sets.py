@@ -80,10 +80,15 @@ class SetCounting:
         self.collapsed, self.engine, self.columns = collapsed, collapsed.engine, tuple(columns)
         self.sizes = range(1, min(max_size, len(columns)) + 1)
         self.number = sum(comb(len(columns), size) for size in self.sizes)
-        if len(columns) > MOST_COLUMNS or self.number > MOST_SETS:
+        if len(columns) > MOST_COLUMNS:
+            raise InvalidOption(
+                f"There are {len(columns)} columns to try, and at most {MOST_COLUMNS} are tried at a time.",
+                "Name those that others may know with --by A,B.",
+            )
+        if self.number > MOST_SETS:
             raise InvalidOption(
                 f"{len(columns)} columns have {self.number:,} sets of up to {max_size}, and at most "
-                f"{MOST_SETS:,} sets of at most {MOST_COLUMNS} columns are tried.",
+                f"{MOST_SETS:,} are tried.",
                 "Name those that others may know with --by A,B, or give a smaller --max-size.",
             )
         self.codes = dict(zip(columns, collapsed.codes(columns), strict=True))

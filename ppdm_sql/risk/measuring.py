@@ -162,9 +162,10 @@ class TableRisk(Result):
             (", ".join(one.columns), one.classes, one.alone, one.share_alone, one.distinction, one.separation)
             for one in self.ranked
         ]
-        title = f"Sets of columns that single out most, {len(rows)} of {len(self.sets) - len(self.columns)}"
+        title, of = "Sets of columns that single out most", len(self.sets) - len(self.columns)
         yield ResultTable("Keys", ("columns", "size"), [(", ".join(key), len(key)) for key in self.keys])
-        yield ResultTable(title, heading, rows, dict.fromkeys(shares, SHARE))
+        notes = [f"{len(rows)} of {of} sets of two columns or more are shown."]
+        yield ResultTable(title, heading, rows, dict.fromkeys(shares, SHARE), notes)
 
     def _of_uniques(self) -> Iterator[ResultTable]:
         suda = self.suda
@@ -260,6 +261,8 @@ class _Measuring:
             table = self.engine.find(given[0])
             everybody = population_of(self.engine, table, given[1], collapsed, self.by, self.person)
             size = everybody.collapsed.counted
+            if not size:
+                raise no_records(table.name)
         fraction = self._fraction(size)
         by_size = {of: classes for of, classes, _ in sizes.sizes}
         alone = by_size.get(1, 0)

@@ -600,3 +600,45 @@ def test_what_is_not_played_of_minimality_is_told(db: ppdm_sql.Database) -> None
         name: 0 if name == "classes" else 1 for name in tried
     }
     assert "recursive c = 9" in other.untried[-1]
+
+
+def test_a_promise_for_fewer_columns_does_not_speak_of_who_knows_more(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE visits AS SELECT i % 4 AS zip, i % 20 AS age, i % 2 AS ill FROM range(80) r (i)"
+    )
+    asked = ["k >= 15 on zip", "k >= 2 on zip, age"]
+    found = ppdm_sql.open(con).suppress("visits", asked, into="two").attack()
+    more = named(found, "linkage", knows="zip, age")
+    assert (more.allowed, more.verdict) == (0.5, "holds")
+    assert found.holds
+
+
+def test_a_broken_average_is_refuted_beside_a_k_that_holds(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE visits AS SELECT i % 4 AS x, i % 2 AS ill FROM range(200) r (i)")
+    asked = ["k >= 2 on x", "average risk <= 6% on x"]
+    release = ppdm_sql.open(con).suppress("visits", asked, into="mean")
+    con.execute("DELETE FROM ppdm.release_mean WHERE rowid % 4 > 0 OR rowid % 40 > 8")
+    attempt = named(release.attack(), "linkage")
+    assert (attempt.allowed, attempt.verdict) == (0.06, "refuted")
+
+
+def test_who_looks_like_nobody_is_guessed_by_the_most_frequent_value(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i // 10 AS x, if(i % 3 > 0, 'no', 'yes') AS ill FROM range(60) r (i)"
+    )
+    con.execute(
+        "CREATE TABLE others AS SELECT 90 + i AS x, if(i % 3 > 0, 'no', 'yes') AS ill FROM range(30) r (i)"
+    )
+    db = ppdm_sql.open(con)
+    release = db.suppress("t", ["k >= 2 on x"], keep=["ill"], into="r", score="paper", max_steps=6)
+    found = named(db.attack("r", control="others"), "inference")
+    assert found.baseline == pytest.approx(2 / 3)
+    assert named(release.attack(), "homogeneity").successes is not None
+
+
+def test_two_requirements_on_the_same_guess_have_one_row(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t AS SELECT i % 3 AS x, i % 5 AS ill FROM range(90) r (i)")
+    asked = ["distinct l >= 2 of ill on x", "entropy l >= 1.5 of ill on x"]
+    found = ppdm_sql.open(con).suppress("t", asked, into="r").attack()
+    assert named(found, "inference").verdict == "holds"
+    assert named(found, "homogeneity").successes == 0

@@ -264,3 +264,10 @@ def test_every_statement_has_a_sentence(file: Path) -> None:
         db.risk("elders", person="patient_id", weights="w", population="people", into="scored")
         db.risk("people", household="patient_id", population=9000)
     assert sorted({statement.step for statement in seen if not purpose(statement)}) == []
+
+
+def test_an_empty_population_is_refused(file: Path) -> None:
+    with ppdm_sql.open(file) as db:
+        db.engine.connection.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
+        with pytest.raises(InvalidSource, match="no records"):
+            db.risk("elders", by=["age"], population="nobody")
