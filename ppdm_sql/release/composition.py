@@ -5,8 +5,10 @@ Source: Ganta, Kasiviswanathan, Smith 2008, doi:10.1145/1401890.1401926.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -14,8 +16,16 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, sql
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, UnknownTable
-from ppdm_sql.release.catalogue import CatalogueRow, catalogue_row, parts, releases
+from ppdm_sql.errors import (
+    EngineError,
+    GuaranteeNotMet,
+    InvalidOption,
+    InvalidSource,
+    UnknownColumn,
+    UnknownTable,
+)
+from ppdm_sql.release.catalogue import READ, CatalogueRow, catalogue_row, parts, releases
+from ppdm_sql.release.control import CONTROL, changed, made_from
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.labels import bound_of
 from ppdm_sql.release.layout import SCHEMA, Shape
@@ -47,6 +57,7 @@ class Composed:
         table: Working table ``record``, ``person``, ``weight`` and a column for each label.
         labels: The columns of each release's labels.
         record: The column of the source with a number for each row.
+        first: The same of the first release alone, where others lack some of its records; else None.
     """
 
     engine: Engine
@@ -54,6 +65,7 @@ class Composed:
     table: Table
     labels: tuple[tuple[str, ...], ...]
     record: str
+    first: Composed | None = None
 
     def with_values(self, target: str) -> Table:
         """Put a column of the source beside the class of each release, and of all of them.
@@ -79,9 +91,15 @@ class Composed:
         query = Statement(" UNION ALL ".join(parts))
         return self.engine.materialize("composed_values", query)
 
-    def intersection(self, number: int | None = None) -> Intersection:
-        """Intersect the classes of all releases, or give those of one."""
-        chosen = self.labels if number is None else (self.labels[number],)
+    def alone(self) -> Intersection:
+        """Give the classes of the first release, with all of its records."""
+        return self._intersection(self.labels[:1]) if self.first is None else self.first.intersection()
+
+    def intersection(self) -> Intersection:
+        """Intersect the classes of all releases."""
+        return self._intersection(self.labels)
+
+    def _intersection(self, chosen: Sequence[tuple[str, ...]]) -> Intersection:
         columns = {"labels": [name for names in chosen for name in names]}
         query = bind("release/intersection", tables={"composed": self.table}, columns=columns)
         ((records, classes, smallest),) = self.engine.query(query, step="intersection")
@@ -89,13 +107,26 @@ class Composed:
 
 
 def others_of(engine: Engine, source: Table, name: str) -> Iterator[CatalogueRow]:
-    """Give the other releases of a source that the file holds."""
+    """Give the other releases of a source that the database holds; a file is known by its path."""
+    read_as = (engine.read_as.get(called, {}) for called, table in engine.given.items() if table == source)
+    path = _path(next(read_as, {}))
     for row in releases(engine):
-        try:
-            if row.release != name and engine.find(row.source) == source:
-                yield row
-        except UnknownTable:
-            continue
+        other = _path(row.parameters.get(READ, {}))
+        same = _is_called(engine, row.source, source) if path is None and other is None else path == other
+        if same and row.release != name:
+            yield row
+
+
+def _path(how: Mapping[str, Any]) -> str | None:
+    path = how.get("path")
+    return None if path is None else os.path.realpath(path)
+
+
+def _is_called(engine: Engine, name: str, table: Table) -> bool:
+    try:
+        return engine.find(name) == table
+    except UnknownTable:
+        return False
 
 
 def quasi_identifier(row: CatalogueRow, shape: Shape) -> tuple[str, ...]:
@@ -110,28 +141,36 @@ def composed(
     source: Table,
     found: Sequence[tuple[CatalogueRow, Shape]],
     exported: Sequence[Table] = (),
-    count: str | None = None,
+    *,
+    collapses: bool = False,
 ) -> Composed:
-    """Put what each release shows of a record side by side; records that one left out are in none.
+    """Put what each release shows of a record side by side; records that one lacks are in none.
 
     Args:
         engine: Where all is; the table lasts as long as its workspace.
         source: The records of the first release.
         found: Releases with a quasi-identifier, the first one saying who a person is and what is counted.
         exported: Further releases, of which no more than the rows is known.
-        count: The column that says how many records a row stands for, if not that of the first release.
+        collapses: Whether to put records together that no release tells apart.
 
     Raises:
-        PpdmError: A release was published without its trees, or the source lacks a column.
+        PpdmError: A release was published without its trees, or the source lacks a column or is not what
+            it was.
 
-    Cost: a copy of the source; then for each release a scan of each masked column, and a join.
+    Cost: a copy of the source; then for each release a scan of each masked column, and a join. A second copy
+    for each release with a control group, and the same once more for the first one if others lack records.
     """
+    lacking = bool(exported) or any(row.left_out or row.parameters.get(CONTROL) for row, _ in found[1:])
+    alone = composed(engine, source, found[:1], collapses=collapses) if lacking else None
+    first = found[0][0].parameters
+    source, count = _held_by_all(engine, source, [row for row, _ in found]), first.get("count")
+    if collapses:
+        source, count = _collapsed(engine, source, found)
     names = [item.name for item in engine.columns(source)]
     record = free_name("record", names)
     numbering = sql("SELECT *, row_number() OVER () AS {r} FROM {s}", r=column(record), s=source)
     numbered = engine.materialize("numbered", numbering)
-    first = found[0][0].parameters
-    who, count = list(first.get("person") or ()), count or first.get("count")
+    who = list(first.get("person") or ())
     person = (
         sql("row({who})::VARCHAR", who=[column(name, "n") for name in who]) if who else sql("NULL::VARCHAR")
     )
@@ -140,6 +179,8 @@ def composed(
     tables = list[tuple[Table, list[str]]]()
     for row, shape in found:
         recoding = Recoding.of(engine, row, shape, numbered)
+        if any(item.unseen > (row.left_out or 0) for item in recoding.maps):
+            raise changed(row)
         rows = recoding.rows().select(alias(column(record, "t"), record))
         if row.left_out:
             rows = in_known_classes(rows, shape, row.asked, set(recoding.found))
@@ -170,7 +211,37 @@ def composed(
         n=numbered,
         joins=joins,
     )
-    return Composed(engine, numbered, engine.materialize("composed", query), tuple(labels), record)
+    return Composed(engine, numbered, engine.materialize("composed", query), tuple(labels), record, alone)
+
+
+def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) -> Table:
+    """Take from the records of the first release those that others split off.
+
+    Of records that are alike in every column, each release is taken to have split off others.
+
+    Raises:
+        InvalidSource: Another release was not made from what the source holds today.
+    """
+    first, *others = rows
+    whole = engine.find(first.source)
+    for row in others:
+        count = row.parameters.get("count")
+        if row.parameters.get(CONTROL) and count != first.parameters.get("count"):
+            raise InvalidSource(
+                f"{row.release!r} has a control group, and counts records by another column.",
+                "Count the records of both releases in the same way.",
+            )
+        made = made_from(engine, row, whole)
+        number = sql("count(*)") if count is None else sql("coalesce(sum({n}), 0)", n=column(count))
+        counted = sql("SELECT {number} FROM {t}", number=number, t=made)
+        try:
+            ((records,),) = engine.query(counted, step="records")
+        except EngineError as cause:  # the column of counts is gone, or holds no numbers
+            raise changed(row) from cause
+        if records != row.rows + (row.left_out or 0):
+            raise changed(row)
+        source = made if source == whole else made_from(engine, row, source)
+    return source
 
 
 def _fitted(
@@ -282,15 +353,14 @@ def refused_or_told(
     if len(found) < 2 or found[0][0] is not rows[0]:
         return told
     try:
-        rows_alike, count = _collapsed(engine, source, found)
-        both = composed(engine, rows_alike, found, count=count)
+        both = composed(engine, source, found, collapses=True)
     except (InvalidOption, InvalidSource, UnknownColumn) as cause:
         if refuses:
             raise GuaranteeNotMet(
                 f"{told} They cannot be compared: {cause.problem}", "Leave --refuse-composition out."
             ) from cause
         return f"{told} What they give away together cannot be told: {cause.problem}"
-    every, alone = both.intersection(), both.intersection(0)
+    every, alone = both.intersection(), both.alone()
     unit = ("record" if draft.person is None else "person") + ("" if every.smallest == 1 else "s")
     told += (
         f" Who has all of them tells {every.classes} classes apart, of which the smallest holds "

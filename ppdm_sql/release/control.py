@@ -36,8 +36,13 @@ def control_of(engine: Engine, row: CatalogueRow) -> Table | None:
         ) from cause
 
 
-def made_from(engine: Engine, row: CatalogueRow) -> Table:
+def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) -> Table:
     """Find the records that a release was made from: its source, without those that were split off.
+
+    Args:
+        engine: Where all is.
+        row: The release.
+        source: Its source, or some records of it, where that is not found by the name in the catalogue.
 
     Raises:
         InvalidSource: The source is gone or changed.
@@ -45,7 +50,7 @@ def made_from(engine: Engine, row: CatalogueRow) -> Table:
     Cost: nothing where nothing was split off, else one copy of the source.
     """
     try:
-        source = engine.find(row.source)
+        source = source or engine.find(row.source)
     except UnknownTable as cause:
         raise InvalidSource(
             f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",

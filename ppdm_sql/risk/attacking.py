@@ -318,10 +318,10 @@ class _Attacking:
                 raise
             self.untried.append(f"composition with {names}: {cause.problem}")
             return
-        every, alone = both.intersection(), both.intersection(0)
+        every, alone = both.intersection(), both.alone()
         knows = f"{', '.join(quasi_identifier(row, self.shape))}; has {names}"
         sizes = [item.k for item in self.asked if isinstance(item, KAnonymity)]
-        allowed = 1 / max(sizes) if sizes else None
+        allowed = 1 / min(sizes) if sizes else None  # the columns of every requirement are intersected
         worst = 1 / every.smallest if every.smallest else 0.0
         yield Attempt(
             *("composition", knows, "which record", every.records, float(every.classes), worst),

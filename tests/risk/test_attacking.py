@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -149,6 +150,100 @@ def test_the_smallest_class_of_both_is_that_of_the_records(
     ).fetchall()
     found = named(release.attack(), "composition", guesses="which record")
     assert (found.successes, found.worst) == (classes, 1 / least)
+
+
+def test_the_weakest_promise_is_what_a_composition_is_allowed(db: ppdm_sql.Database) -> None:
+    db.suppress("people", ["k >= 2 on age"], into="one")
+    release = db.suppress("people", ["k >= 2 on sex, town", "k >= 20 on sex"], into="two")
+    assert named(release.attack(), "composition", guesses="which record").allowed == 1 / 2
+
+
+def told_beside(db: ppdm_sql.Database, source: str, name: str, on: str, **more: Any) -> list[str]:
+    """What is told of other releases while one is published."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        db.suppress(source, [f"k >= 2 on {on}"], into=name, **more)
+    return [str(one.message) for one in caught if "other releases" in str(one.message)]
+
+
+def test_a_file_is_one_source_however_its_path_is_spelled(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        con.sql("SELECT sex, town FROM people").write_csv(str(tmp_path / folder / "p.csv"))
+    con.execute('CREATE TABLE "a/q.csv" AS FROM people')
+    monkeypatch.chdir(tmp_path)
+    assert told_beside(db, "a/p.csv", "one", "sex") == []
+    (told,) = told_beside(db, str(tmp_path / "a" / "p.csv"), "two", "town")
+    assert "'one'. Who has all of them" in told
+    monkeypatch.chdir(tmp_path / "a")
+    (told,) = told_beside(db, "p.csv", "three", "sex", types={"sex": "VARCHAR"})
+    assert "'one', 'two'. Who has all of them" in told
+    assert "has one, two" in named(db.attack("three"), "composition", guesses="which record").knows
+    monkeypatch.chdir(tmp_path / "b")
+    assert told_beside(db, "p.csv", "four", "town", refuse_composition=True) == []
+    assert not [one for one in db.attack("four").attacks if one.attack == "composition"]
+
+
+@pytest.mark.parametrize("change", ["town || '!' AS town", "upper(sex) AS sex", None])
+def test_releases_of_what_a_table_was_cannot_be_compared(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, change: str | None
+) -> None:
+    db.suppress("people", ["k >= 2 on sex, town"], into="one")
+    replaced = "* FROM people WHERE card > 0" if change is None else f"* REPLACE ({change}) FROM people"
+    con.execute(f"CREATE OR REPLACE TABLE people AS SELECT {replaced}")
+    cause = "'people' is not what it was when 'one' was made from it"
+    with pytest.raises(ppdm_sql.GuaranteeNotMet, match=f"cannot be compared: The table {cause}"):
+        db.suppress("people", ["k >= 2 on town"], into="two", refuse_composition=True)
+    (told,) = told_beside(db, "people", "two", "town")
+    assert f"cannot be told: The table {cause}" in told
+    found = db.attack("two")
+    assert not [one for one in found.attacks if one.attack == "composition"]
+    assert cause in " ".join(found.untried)
+
+
+def test_a_table_without_its_column_of_counts_cannot_be_compared(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection
+) -> None:
+    con.execute("CREATE TABLE counted AS SELECT sex, count(*) AS n FROM people GROUP BY ALL")
+    db.suppress("counted", ["k >= 2 on sex"], count_column="n", into="one")
+    con.execute("CREATE OR REPLACE TABLE counted AS SELECT sex, town FROM people")
+    (told,) = told_beside(db, "counted", "two", "town")
+    assert "cannot be told: The table 'counted' is not what it was" in told
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_who_another_release_split_off_is_not_in_both(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, counted: bool
+) -> None:
+    con.execute("CREATE TABLE t AS SELECT *, 1 AS n FROM people")
+    if counted:
+        con.execute(
+            "CREATE OR REPLACE TABLE t AS SELECT sex, town, illness, count(*) AS n FROM t GROUP BY ALL"
+        )
+    how = {"count_column": "n"} if counted else {}
+    told_beside(db, "t", "one", "sex", control="20%", **how)
+    (told,) = told_beside(db, "t", "two", "town", control="10%", **how)
+    names = "sex, town, illness" if counted else "sex, town, card"
+    held = (
+        f"SELECT {names}, greatest(sum(n), 0) AS n FROM (SELECT {names}, n FROM t "
+        f"UNION ALL SELECT {names}, -n FROM ppdm.control_one "
+        f"UNION ALL SELECT {names}, -n FROM ppdm.control_two) GROUP BY ALL"
+    )
+    ((records, classes, smallest),) = con.sql(
+        "SELECT sum(n), count(*), min(n) FROM "
+        f"(SELECT sum(n) AS n FROM ({held}) GROUP BY sex, town HAVING sum(n) > 0)"
+    ).fetchall()
+    ((least, towns),) = con.sql(
+        "SELECT min(n), count(*) FROM (SELECT sum(n) AS n FROM (SELECT town, n FROM t "
+        "UNION ALL SELECT town, -n FROM ppdm.control_two) GROUP BY town)"
+    ).fetchall()
+    assert f"tells {classes} classes apart, of which the smallest holds {smallest} record" in told
+    assert f"in 'two' alone the smallest holds {least}." in told
+    found = named(db.attack("two"), "composition", guesses="which record")
+    assert (found.tried, found.successes, found.worst) == (records, classes, 1 / smallest)
+    assert found.baseline == towns / 360
 
 
 # -- exact sums ------------------------------------------------------------------------------------
