@@ -13,19 +13,20 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.errors import (
-    EngineError,
     GuaranteeNotMet,
     InvalidOption,
     InvalidSource,
+    PpdmError,
     UnknownColumn,
     UnknownTable,
 )
 from ppdm_sql.release.catalogue import READ, CatalogueRow, catalogue_row, parts, releases
-from ppdm_sql.release.control import CONTROL, changed, made_from
+from ppdm_sql.release.control import CONTROL, changed, control_of, made_from
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.labels import bound_of
 from ppdm_sql.release.layout import SCHEMA, Shape
@@ -231,17 +232,27 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
                 f"{row.release!r} has a control group, and counts records by another column.",
                 "Count the records of both releases in the same way.",
             )
+        if not _has_columns(engine, whole, row):
+            raise changed(row)
         made = made_from(engine, row, whole)
         number = sql("count(*)") if count is None else sql("coalesce(sum({n}), 0)", n=column(count))
         counted = sql("SELECT {number} FROM {t}", number=number, t=made)
-        try:
-            ((records,),) = engine.query(counted, step="records")
-        except EngineError as cause:  # the column of counts is gone, or holds no numbers
-            raise changed(row) from cause
-        if records != row.rows + (row.left_out or 0):
+        if engine.query(counted, step="records") != [(row.rows + (row.left_out or 0),)]:
             raise changed(row)
         source = made if source == whole else made_from(engine, row, source)
     return source
+
+
+def _has_columns(engine: Engine, source: Table, row: CatalogueRow) -> bool:
+    """Look whether the records of a release can be counted; a statement that fails ends the transaction."""
+    columns, count, control = engine.columns(source), row.parameters.get("count"), control_of(engine, row)
+    if count is not None:
+        try:
+            count_column(count, columns, table=source.name)
+        except PpdmError:
+            return False
+    split_off = [] if control is None else engine.columns(control)
+    return {item for item in split_off if item.name != count} <= set(columns)
 
 
 def _fitted(

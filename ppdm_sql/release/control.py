@@ -65,8 +65,8 @@ def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) ->
     query = sql("SELECT {c} FROM {s} EXCEPT ALL SELECT {c} FROM {t}", c=columns, s=source, t=control)
     if count is not None:
         query = sql(
-            "SELECT {c}, sum({n}) AS {n} FROM (SELECT {c}, {n} FROM {s} UNION ALL SELECT {c}, -{n} FROM {t}) "
-            "GROUP BY ALL HAVING sum({n}) > 0",
+            "SELECT {c}, sum({n}) AS {n} FROM (SELECT {c}, {n} FROM {s} "
+            "UNION ALL SELECT {c}, -CAST({n} AS HUGEINT) FROM {t}) GROUP BY ALL HAVING sum({n}) > 0",
             c=columns,
             n=column(count),
             s=source,
