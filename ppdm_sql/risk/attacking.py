@@ -198,12 +198,21 @@ class _Attacking:
         if self.row.left_out and every:
             yield self._left_out(every)
 
-    def _count(self, step: str, known: Sequence[str], target: str | None = None) -> tuple[float, ...]:
-        columns = {"known": self._places(known)} | (
-            {} if target is None else {"target": self._places([target])}
-        )
+    def _count(self, step: str, known: Sequence[str]) -> tuple[float, ...]:
+        columns = {"known": self._places(known)}
         query = bind(f"risk/{step}", tables={"sides": self.sides}, columns=columns)
         ((*numbers,),) = self.engine.query(query, step=step)
+        return tuple(0 if number is None else number for number in numbers)
+
+    def _inferred(self, sides: Table, known: Sequence[str], target: str) -> tuple[float, ...]:
+        """Count what comes of guessing a column of those of whom others are known."""
+        of = {"known": list(known), "target": [target]}
+        guesses = self.engine.materialize(
+            "guesses", bind("risk/guesses", tables={"sides": sides}, columns=of)
+        )
+        ((*numbers,),) = self.engine.query(
+            bind("risk/inference", tables={"guesses": guesses}), step="inference"
+        )
         return tuple(0 if number is None else number for number in numbers)
 
     def _linked(self, name: str, known: Sequence[str]) -> Attempt:
@@ -259,7 +268,7 @@ class _Attacking:
             yield from self._guessed(names, target, promised)
 
     def _guessed(self, known: Sequence[str], target: str, asked: Sequence[Requirement]) -> Iterator[Attempt]:
-        numbers = self._count("inference", known, target)
+        numbers = self._inferred(self.sides, self._places(known), *self._places([target]))
         tried, successes, worst, certain, others, others_guessed, others_certain, most_frequent = numbers
         found = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
         if others:
@@ -418,10 +427,9 @@ class _Attacking:
             original=column(original, "r"),
             rows=rows.subquery("r"),
         )
-        of = {"known": ["v0"], "target": ["v1"]}
-        table = self.engine.materialize("sides", sides)
-        query = bind("risk/inference", tables={"sides": table}, columns=of)
-        ((tried, successes, worst, *_, usual),) = self.engine.query(query, step="inference")
+        tried, successes, worst, *_, usual = self._inferred(
+            self.engine.materialize("sides", sides), ["v0"], "v1"
+        )
         guesses = f"{', '.join(own)} before masking"
         found = (int(tried), float(successes), float(worst), float(usual) / tried)
         yield Attempt("partner", "who is in which class, from the protocol", guesses, *found)
