@@ -22,7 +22,7 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, sql
+from ppdm_sql.engine.statements import Scalar, Sql, bind, joined, sql
 from ppdm_sql.errors import ColumnRoleError, no_records
 from ppdm_sql.privacy.level import labelled, sources
 
@@ -177,7 +177,7 @@ def _atoms(
         table = engine.materialize("people", sql(numbered, named=named, t=source))
         same = [sql("{v} = p.p{place}", v=value, place=place) for place, value in enumerate(who)]
         person, by = sql(", p.person"), [*places, sql("p.person")]
-        people = sql("JOIN {t} AS p ON ({same})", t=table, same=Statement(" AND ".join(same)))
+        people = sql("JOIN {t} AS p ON ({same})", t=table, same=joined(same, " AND "))
     collapsed = sql(
         "SELECT {read}, {records} AS records{person} FROM {source} AS s {people} WHERE {counts}{groups}",
         read=[

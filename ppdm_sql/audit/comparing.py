@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Sql, Statement, sql
+from ppdm_sql.engine.statements import Sql, Statement, joined, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
@@ -89,7 +89,7 @@ def sums(engine: Engine, sides: Sequence[Statement], *, step: str) -> list[tuple
     measured = "SELECT {n}, sum(r.records)::HUGEINT, {total} FROM ({side}) AS r"
     whole = total(sql("r.f"), sql("r.records"))
     queries = [sql(measured, n=n, total=whole, side=side) for n, side in enumerate(sides)]
-    found = engine.query(Statement(" UNION ALL ".join(queries)), step=step)
+    found = engine.query(joined(queries, " UNION ALL "), step=step)
     return [(int(records or 0), int(sum_)) for _, records, sum_ in sorted(found)]
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from ppdm_sql.audit.comparing import counting, fingerprint, refuse_defect, text
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Sql, Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, literal, sql
 from ppdm_sql.engine.statements import text as step_text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -129,7 +129,7 @@ def shown_columns(
         if item.shows == "labels"
     ]
     if queries:
-        labels = engine.materialize("shown_labels", Statement(" UNION ALL ".join(queries)))
+        labels = engine.materialize("shown_labels", joined(queries, " UNION ALL "))
     return labelled_columns(engine, source, labels, masked)
 
 

@@ -20,7 +20,7 @@ from ppdm_sql.audit.pseudonyms import named_people, pseudonym_faults
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Sql, Statement, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.privacy.level import labelled, over_labels, sources
 from ppdm_sql.taxonomy.building import counted as number_of
@@ -102,7 +102,7 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
     """Select ``f``, the fingerprint of what each row of the source must show, its identifiers and records."""
     joins = [item.join(item.own, f"j{place}") for place, item in enumerate(columns)]
     values = [item.code(item.own, f"j{place}") for place, item in enumerate(columns)]
-    read = sql("{source} AS s {joins}", source=source, joins=Statement(" ".join(joins)))
+    read = sql("{source} AS s {joins}", source=source, joins=joined(joins, " "))
     return _fingerprints(read, values, promise, [value for value, _ in promise.people])
 
 
@@ -141,7 +141,7 @@ def _misrecorded(
             sql("SELECT count(*) FROM {cuts}", cuts=promise.cuts), step="recorded cut"
         )
         return int(recorded)
-    values = Statement(" UNION ALL ".join(_recorded_values(source, item, promise) for item in columns))
+    values = joined((_recorded_values(source, item, promise) for item in columns), " UNION ALL ")
     tables: dict[Table, str] = {}
     whens = list[Statement]()
     for item in columns:
@@ -150,7 +150,7 @@ def _misrecorded(
             label = item.label(column("value", "v"), name)
             whens.append(sql("WHEN {name} THEN {label}", name=literal(item.name), label=label))
     looked_up = "CASE v.attribute {whens} ELSE v.label END"
-    truth = sql(looked_up, whens=Statement(" ".join(whens))) if whens else sql("v.label")
+    truth = sql(looked_up, whens=joined(whens, " ")) if whens else sql("v.label")
     join = "LEFT JOIN {t} AS {n} ON {n}.attribute = v.attribute AND {n}.text = v.value"
     joins = [sql(join, t=table, n=column(name)) for table, name in tables.items()]
     query = sql(
@@ -160,7 +160,7 @@ def _misrecorded(
         "OR c.generalized IS DISTINCT FROM {truth}",
         values=values,
         cuts=promise.cuts,
-        joins=Statement(" ".join(joins)),
+        joins=joined(joins, " "),
         truth=truth,
     )
     ((misrecorded,),) = engine.query(query, step="recorded cut")
@@ -270,7 +270,7 @@ def _labelled(
             values.append(item.label(item.own, f"j{place}"))
         else:
             values.append(plain[name])
-    return sql("{source} AS s {joins}", source=source, joins=Statement(" ".join(joins))), values
+    return sql("{source} AS s {joins}", source=source, joins=joined(joins, " ")), values
 
 
 def _collapsed(engine: Engine, rows: Statement, values: Sequence[Sql], count: str | None) -> Table:
@@ -322,7 +322,7 @@ def _without_bad(engine: Engine, rows: Table, asked: Sequence[Requirement], colu
         shown=[sql("{c} AS {n}", c=column(code, "r"), n=column(name)) for name, code in codes],
         classes=classes,
         atoms=collapsed.atoms,
-        good=Statement(" AND ".join(good)),
+        good=joined(good, " AND "),
     )
     return engine.materialize("kept_classes", kept)
 

@@ -11,7 +11,7 @@ from ppdm_sql.audit.comparing import text
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over
-from ppdm_sql.engine.statements import Sql, Statement, bind, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, sql
 from ppdm_sql.engine.statements import text as step_text
 from ppdm_sql.taxonomy.model import Interval
 
@@ -130,7 +130,7 @@ def _impossible_numbers(rows: Source, name: str, model: NoiseModel) -> int:
         faults.append(sql("{v} / {unit} <> floor({v} / {unit})", v=number, unit=model.unit))
     elif model.whole:
         faults.append(sql("{v} <> floor({v})", v=number))
-    wrong = Statement(" OR ".join(faults))
+    wrong = joined(faults, " OR ")
 
     def query(table: Table) -> Statement:
         return sql("SELECT count(*) FROM {rows} AS s WHERE {wrong}", rows=table, wrong=wrong)

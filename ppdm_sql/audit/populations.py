@@ -15,7 +15,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.statements import Sql, Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import Kind, has_enum, kind_of
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.privacy import PopulationTable, Requirement
@@ -88,10 +88,10 @@ def _collapsed(
     as_released = sql(
         "SELECT {shown}, ({outside}) AS outside, {weight} AS n FROM {table} AS s {joins}",
         shown=shown,
-        outside=Statement(" OR ".join(outside)),
+        outside=joined(outside, " OR "),
         weight=1 if weights is None else column(weights, "s"),
         table=table,
-        joins=Statement(" ".join(joins)),
+        joins=joined(joins, " "),
     )
     wanted = [*(f"v{place}" for place in range(len(names))), "outside"]
     read = Collapsed(engine, engine.overlay(as_released), wanted, "n")

@@ -29,7 +29,7 @@ from ppdm_sql.audit.noise import Moments, NoiseModel, double, frequencies, impos
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over, source_of
-from ppdm_sql.engine.statements import Sql, Statement, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql
 from ppdm_sql.taxonomy.model import Interval
 
 ERRORS = 6.0
@@ -272,7 +272,7 @@ def _cell(name: str, model: NoiseModel) -> Sql:
             within = "WHEN {v} >= {low} AND {v} < {high} THEN {label}"
         low, high = float(bounds.lower), float(bounds.upper)
         whens.append(sql(within, v=double(name), low=low, high=high, label=literal(label)))
-    return sql("CASE {whens} END", whens=Statement(" ".join(whens)))
+    return sql("CASE {whens} END", whens=joined(whens, " "))
 
 
 # -- persons -----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sqlglot import exp
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.duckdb_engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.types import Kind, kind_of
+from ppdm_sql.engine.types import Kind, kind_of, type_tree
 
 _EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
 _EXACT_OTHERS = {"UUID", "BLOB", "BIT"}
@@ -72,7 +72,7 @@ def _exact(value: exp.Expression, type_text: str, collated: bool) -> exp.Express
     if _is_exact(type_text):
         return value
     text = exp.cast(value, "TEXT")
-    return exp.Cast(this=text, to=_built(type_text)) if _holds_text(type_text) else text
+    return exp.Cast(this=text, to=type_tree(type_text)) if _holds_text(type_text) else text
 
 
 def _unsigned(value: exp.Expression, type_text: str) -> exp.Expression:
@@ -105,7 +105,7 @@ def _leaves(type_text: str) -> set[bool | None]:
     if not (type_text.endswith("]") or type_text.startswith(("STRUCT(", "MAP("))):
         return {False}
     try:
-        built = _built(type_text)
+        built = type_tree(type_text)
     except Exception:  # a type that sqlglot does not know is read as text
         return {False}
     found: set[bool | None] = set()
@@ -120,10 +120,6 @@ def _leaves(type_text: str) -> set[bool | None]:
 def _is_leaf(text: str) -> bool:
     """Tell whether a part of a nested type, as sqlglot spells it, is exact."""
     return kind_of(text) in _EXACT or text in _EXACT_OTHERS | {"INT", "BOOL"} or text.startswith("TIME")
-
-
-def _built(type_text: str) -> exp.DataType:
-    return exp.DataType.build(type_text, dialect="duckdb")
 
 
 def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> bool:

@@ -17,6 +17,7 @@ from sqlglot import exp
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, free_name
 from ppdm_sql.engine.statements import Statement, bind, render, sql, text
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 
@@ -288,8 +289,7 @@ def stand_in(engine: Engine, source: Source) -> Table:
     """Make the stand-in of a source; it lasts as long as the engine's workspace."""
     free = free_name(source.shown, [table.name for table in (*engine.tables(), *engine.given.values())])
     nothing = (
-        alias(exp.Cast(this=exp.null(), to=exp.DataType.build(item.type, dialect="duckdb")), item.name)
-        for item in source.columns()
+        alias(exp.Cast(this=exp.null(), to=type_tree(item.type)), item.name) for item in source.columns()
     )
     table = engine.materialize("stand_in", exp.select(*nothing).limit(0), name=free)
     engine.sources[table] = source

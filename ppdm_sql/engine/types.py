@@ -89,7 +89,7 @@ def type_tree(type_text: str) -> exp.DataType:
 
 def read(text: exp.Expression, type_text: str) -> exp.Expression:
     """Read a text or value as a type; NULL where it is none."""
-    return exp.TryCast(this=text.copy(), to=exp.DataType.build(type_text, dialect="duckdb"))
+    return exp.TryCast(this=text.copy(), to=type_tree(type_text))
 
 
 def read_exactly(text: exp.Expression, type_text: str, wide: str) -> exp.Expression:
@@ -115,7 +115,7 @@ def plain_type(type_text: str) -> exp.DataType:
         >>> plain_type("ENUM('ill', 'well')[]").sql("duckdb")
         'TEXT[]'
     """
-    found = exp.DataType.build(type_text, dialect="duckdb").transform(_without_enum)
+    found = type_tree(type_text).transform(_without_enum)
     assert isinstance(found, exp.DataType)
     return found
 

@@ -24,8 +24,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column, resolve
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
-from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.release import Treatment
 from ppdm_sql.release.labels import bound_of
@@ -64,7 +64,7 @@ class Feature:
             return exp.null()
         if not (self.released and self.masked):
             return value
-        shown = exp.TryCast(this=value.copy(), to=exp.DataType.build(self.type, dialect="duckdb"))
+        shown = exp.TryCast(this=value.copy(), to=type_tree(self.type))
         if self.treatment != "generalized":
             return shown
         return exp.Coalesce(this=bound_of(value, "lower bound", self.type), expressions=[shown])
@@ -242,7 +242,7 @@ def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) ->
         FROM (SELECT u.value, bool_or(u.known) AS known FROM ({both}) AS u GROUP BY u.value) AS v
         """,
         place=exp.null() if feature is None else feature.place(column("value", "v")),
-        both=Statement(" UNION ALL ".join(parts)),
+        both=joined(parts, " UNION ALL "),
     )
 
 
@@ -276,5 +276,5 @@ def coded_query(rows: Table, ordinals: Sequence[Table], *, persons: bool = False
             *person,
         ],
         rows=rows,
-        joins=Statement(" ".join(joins)),
+        joins=joined(joins, " "),
     )

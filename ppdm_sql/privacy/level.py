@@ -20,7 +20,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
 from ppdm_sql.engine.statements import bind, literal
-from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title, type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.privacy.quoting import quote_value
 from ppdm_sql.privacy.requirement import OfLevel, Requirement
@@ -75,7 +75,7 @@ class Level:
             raise self._unfit(of, "numbers")
         below = value if kind is Kind.WHOLE else exp.Anonymous(this="floor", expressions=[value])
         # whole numbers are divided exactly; NaN, and what has more than 38 digits, is nothing as NULL is
-        whole = exp.TryCast(this=below, to=exp.DataType.build("HUGEINT", dialect="duckdb"))
+        whole = exp.TryCast(this=below, to=type_tree("HUGEINT"))
         width = literal(self.size)
         rest = exp.Anonymous(this="mod", expressions=[whole, width])
         above = exp.Anonymous(this="mod", expressions=[rest + width, width])

@@ -16,7 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import Statement, bind, joined, sql
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,
@@ -89,7 +89,7 @@ class Composed:
             )
             for number, names in enumerate(self.labels)
         ]
-        query = Statement(" UNION ALL ".join(parts))
+        query = joined(parts, " UNION ALL ")
         return self.engine.materialize("composed_values", query)
 
     def alone(self) -> Intersection:
@@ -111,9 +111,14 @@ def others_of(engine: Engine, source: Table, name: str) -> Iterator[CatalogueRow
     """Give the other releases of a source that the database holds; a file is known by its path."""
     read_as = (engine.read_as.get(called, {}) for called, table in engine.given.items() if table == source)
     path = _path(next(read_as, {}))
+    named: dict[str, bool] = {}  # many releases have one source, and each look lists all tables
     for row in releases(engine):
         other = _path(row.parameters.get(READ, {}))
-        same = _is_called(engine, row.source, source) if path is None and other is None else path == other
+        same = path == other
+        if path is None and other is None:
+            if row.source not in named:
+                named[row.source] = _is_called(engine, row.source, source)
+            same = named[row.source]
         if same and row.release != name:
             yield row
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal
-from ppdm_sql.engine.types import read, wide_type
+from ppdm_sql.engine.types import read, type_tree, wide_type
 from ppdm_sql.release.draft import Bound, ReleasedColumn
 from ppdm_sql.release.layout import Shape
 
@@ -71,7 +71,7 @@ def bound_of(label: exp.Expression, bound: Bound, type_text: str) -> exp.Express
     ]
     # at most one of them is there
     text = exp.Nullif(this=exp.Anonymous(this="concat", expressions=found), expression=literal(""))
-    return exp.TryCast(this=text, to=exp.DataType.build(type_text, dialect="duckdb"))
+    return exp.TryCast(this=text, to=type_tree(type_text))
 
 
 def bound_beside(item: ReleasedColumn, label: exp.Expression) -> exp.Expression | None:

@@ -17,7 +17,7 @@ from typing import Any
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
 from ppdm_sql.audit.noise import NoiseModel
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import bind, joined, sql
 from ppdm_sql.engine.types import MOMENTS, kind_of
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.methods.perturbation.reconstruct import Distribution, ReconstructRun
@@ -523,7 +523,7 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
             value = column("group", f"g{place}")
         values.append(alias(value, f"v{place}"))
     query = "SELECT {values}, sum(s.records)::BIGINT AS records FROM {rows} AS s {joins} GROUP BY ALL"
-    paired = sql(query, values=values, rows=side.rows, joins=Statement(" ".join(joins)))
+    paired = sql(query, values=values, rows=side.rows, joins=joined(joins, " "))
     return side.engine.materialize("paired", paired)
 
 

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, free_name, resolve, resolve_all
-from ppdm_sql.engine.statements import Statement, bind, literal, sql, union_all
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, union_all
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
 from ppdm_sql.evaluation.evaluating import tree_class
 from ppdm_sql.options import AttackOptions
@@ -104,7 +104,7 @@ class _Attacking:
     def _sides(self) -> Table:
         """Put the released rows, the source's as the cut shows them, and the control's under each other."""
         shape = self.shape
-        rows = aliased_rows(shape.owned_rows())
+        rows = shape.owned_rows().subquery("r")
         person = column(shape.person, "r") if shape.person else None
         stacked = [self._side("release", rows, shape.count, person)]
         if "parties" in self.row.parameters:  # of the partner's columns the source has none
@@ -145,7 +145,7 @@ class _Attacking:
             rows, person = rows.select(alias(exp.cast(who, "TEXT"), name)), column(name, "r")
         elif self.shape.person is not None and side == "source":
             raise changed(self.row)
-        return self._side(side, aliased_rows(rows), recoding.shape.count, person)
+        return self._side(side, rows.subquery("r"), recoding.shape.count, person)
 
     def _side(
         self, side: str, rows: exp.Expression, count: str | None, person: exp.Expression | None
@@ -200,7 +200,9 @@ class _Attacking:
 
     def _count(self, step: str, known: Sequence[str]) -> tuple[float, ...]:
         columns = {"known": self._places(known)}
-        query = bind(f"risk/{step}", tables={"sides": self.sides}, columns=columns)
+        return self._numbers(step, bind(f"risk/{step}", tables={"sides": self.sides}, columns=columns))
+
+    def _numbers(self, step: str, query: Statement) -> tuple[float, ...]:
         ((*numbers,),) = self.engine.query(query, step=step)
         return tuple(0 if number is None else number for number in numbers)
 
@@ -210,10 +212,7 @@ class _Attacking:
         guesses = self.engine.materialize(
             "guesses", bind("risk/guesses", tables={"sides": sides}, columns=of)
         )
-        ((*numbers,),) = self.engine.query(
-            bind("risk/inference", tables={"guesses": guesses}), step="inference"
-        )
-        return tuple(0 if number is None else number for number in numbers)
+        return self._numbers("inference", bind("risk/inference", tables={"guesses": guesses}))
 
     def _linked(self, name: str, known: Sequence[str]) -> Attempt:
         tried, successes, worst, released, *_ = self._count("linkage", known)
@@ -279,7 +278,7 @@ class _Attacking:
             judged = self._finding(one)
             verdict = HOLDS if judged.holds else REFUTED
             if not isinstance(one, Template):
-                found = replace(found, verdict=verdict if found.verdict != REFUTED else REFUTED)
+                found = replace(found, verdict=REFUTED if REFUTED in (found.verdict, verdict) else HOLDS)
                 continue
             guesses = str(one).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
             told = Attempt("inference", found.knows, guesses, found.tried, worst=judged.reached)
@@ -452,7 +451,7 @@ class _Attacking:
         weighted = sql(
             "SELECT c.records, sum(c.records) OVER () AS table_records, {weight} AS weight "
             "FROM ({classes}) AS c",
-            weight=Statement(" * ".join(shares)),
+            weight=joined(shares, " * "),
             classes=self._classes(places),
         )
         table = self.engine.materialize("weighted_classes", weighted)
@@ -471,8 +470,3 @@ class _Attacking:
             v=[column(name, "s") for name in places],
             t=self.sides,
         )
-
-
-def aliased_rows(rows: exp.Select) -> exp.Expression:
-    """Give rows as the table ``r``."""
-    return rows.subquery("r")

@@ -9,7 +9,7 @@ from math import comb, factorial
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import bind, joined, sql
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.progress import Progress
 
@@ -115,7 +115,7 @@ class SetCounting:
             "SELECT a.* REPLACE ({codes}) FROM {atoms} AS a {joins}",
             codes=[sql("{d}.code::INTEGER AS {c}", **part) for part in parts],
             atoms=self.collapsed.atoms,
-            joins=Statement(" ".join(joins)),
+            joins=joined(joins, " "),
         )
         return self.engine.materialize("coded", text)
 
@@ -197,7 +197,7 @@ class SetCounting:
             "FROM (SELECT *, bit_count(columns) AS size, CASE size {cases} END AS weight FROM {minimal}) "
             "GROUP BY atom",
             parts=[sql(part, bit=1 << n, s=column(f"s{n}")) for n in range(len(self.columns))],
-            cases=Statement(" ".join(cases)),
+            cases=joined(cases, " "),
             minimal=self.minimal,
         )
         tables = {"suda_scores": self.engine.materialize("suda_scores", text)}

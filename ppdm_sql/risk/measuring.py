@@ -19,7 +19,7 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, free_name, resolve, resolve_all
 from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.engine.source import is_stable
-from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.engine.statements import joined, literal, sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, no_records
 from ppdm_sql.options import RiskRequest
 from ppdm_sql.privacy.quoting import quote_name, read_share
@@ -333,7 +333,7 @@ class _Measuring:
             source=self.table,
             atoms=self.collapsed.atoms,
             found=self.scores,
-            same=Statement(" AND ".join(same)),
+            same=joined(same, " AND "),
         )
         self.engine.write(create, step="scores")
         self.engine.write(sql("COMMENT ON TABLE {t} IS {c}", t=target, c=literal(OWNERS)), step="comment")

@@ -20,6 +20,7 @@ from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
 from ppdm_sql.engine.spark.types import mapped
 from ppdm_sql.engine.statements import Statement
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class SparkSource:
         frame = self.place.run(step, lambda: self._frame(tree, step))
         wanted = [
             alias(
-                exp.Cast(this=column(item.name), to=exp.DataType.build(item.type, dialect="duckdb")),
+                exp.Cast(this=column(item.name), to=type_tree(item.type)),
                 item.name,
             )
             for item in columns
@@ -252,7 +253,7 @@ class SparkSource:
 
     def _back(self, name: str) -> exp.Expression:
         """Give a column its name and its type in DuckDB."""
-        to = exp.DataType.build(self._types[name].type, dialect="duckdb")
+        to = type_tree(self._types[name].type)
         return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import aggregated, is_stand_in, over, source_of
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import is_number, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
@@ -61,7 +61,7 @@ def count_values(engine: Engine, table: Table, columns: Sequence[str]) -> int:
 
 def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | None = None) -> Histograms:
     """Count the values of columns by cell or category, and by class if there is one, of which NULL is one."""
-    counting = Statement(" UNION ALL ".join(_counting(engine, table, bins, by)))
+    counting = joined(_counting(engine, table, bins, by), " UNION ALL ")
     codes: Table | None = None
     classes: tuple[str | None, ...] = (None,)
     if by is None:

@@ -11,8 +11,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
 from ppdm_sql.engine.source import Source, is_stand_in, over, selected_elsewhere, source_of
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
-from ppdm_sql.engine.types import Kind, double, kind_of
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
+from ppdm_sql.engine.types import Kind, double, kind_of, type_tree
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, choices, no_records
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.options import PredictOptions
@@ -63,11 +63,7 @@ def branches(
             whens.append(sql(when, goes=goes(node, smaller.side), below=written(smaller)))
             node = larger
         last = leaf(node)
-        return (
-            sql("CASE {whens} ELSE {last} END", whens=Statement(" ".join(whens)), last=last)
-            if whens
-            else last
-        )
+        return sql("CASE {whens} ELSE {last} END", whens=joined(whens, " "), last=last) if whens else last
 
     return written(nodes[0])
 
@@ -98,7 +94,7 @@ def _goes(column_of: ColumnOf, node: TreeNode, side: Side | None) -> Statement:
 def class_of(tree: DecisionTree, column_of: ColumnOf) -> Statement:
     """Write the predicted class, in the type of the training table's."""
     found = decision(tree, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
-    return sql("CAST({found} AS {t})", found=found, t=exp.DataType.build(tree.class_type, dialect="duckdb"))
+    return sql("CAST({found} AS {t})", found=found, t=type_tree(tree.class_type))
 
 
 def create_macro(tree: DecisionTree, macro: Table) -> str:

@@ -35,7 +35,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stand_in, over, source_of
-from ppdm_sql.engine.statements import Statement, literal, rows_of_lists, sql
+from ppdm_sql.engine.statements import Statement, joined, literal, rows_of_lists, sql
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.reconstruction import Grid, reconstruct_distributions
 from ppdm_sql.methods.trees.features import TreeFeature
@@ -100,10 +101,10 @@ def coded_here(engine: Engine, values: TrainingValues) -> Table:
 
 def position_there(value: Statement, texts: Sequence[str], type_text: str) -> Statement:
     """Tell values apart where there is no ENUM."""
-    as_type = exp.DataType.build(type_text, dialect="duckdb")
+    as_type = type_tree(type_text)
     listed = [exp.Cast(this=literal(item), to=as_type) for item in texts]
     whens = [sql("WHEN {item} THEN {place}", item=item, place=place) for place, item in enumerate(listed)]
-    return sql("CASE {v} {whens} END", v=value, whens=Statement(" ".join(whens)))
+    return sql("CASE {v} {whens} END", v=value, whens=joined(whens, " "))
 
 
 def _codes(feature: TreeFeature, place: int, position: PositionIn) -> list[Statement]:
@@ -162,7 +163,7 @@ def counting(rows: Statement, attributes: int, nodes: range | None = None) -> St
         "FROM {rows} {some} GROUP BY node, code{p}, class"
     )
     parts = (sql(one, p=place, rows=rows, some=some) for place in range(attributes))
-    return Statement(" UNION ALL ".join(parts))
+    return joined(parts, " UNION ALL ")
 
 
 def counts_elsewhere(engine: Engine, rows: Table, query: Callable[[Table], Statement]) -> CodeCounts:
@@ -440,9 +441,7 @@ def root_records(
             shown.append(sql(observed, p=place, bins=feature.bins, null=null, known=known))
         shown.append(sql("{cell} AS cell{p}" if local else "{cell} AS code{p}", cell=cell, p=place))
     read = "SELECT {shown} FROM {coded} AS r {joins}"
-    return engine.materialize(
-        "records", sql(read, shown=shown, coded=coded, joins=Statement(" ".join(joins)))
-    )
+    return engine.materialize("records", sql(read, shown=shown, coded=coded, joins=joined(joins, " ")))
 
 
 def _fine_counts(
