@@ -16,7 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, joined, sql
+from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,
@@ -75,21 +75,20 @@ class Composed:
             Working table ``release, class, whole, value, weight``, with a row a record and release.
         """
         whole = [column(name, "c") for names in self.labels for name in names]
-        parts = [
-            sql(
-                "SELECT {release} AS release, row({own})::VARCHAR AS class, row({whole})::VARCHAR AS whole, "
-                "n.{target} AS value, c.weight FROM {c} AS c JOIN {n} AS n ON c.record = n.{record}",
-                release=number,
-                own=[column(name, "c") for name in names],
-                whole=whole,
-                target=column(target),
-                c=self.table,
-                n=self.source,
-                record=column(self.record),
-            )
-            for number, names in enumerate(self.labels)
-        ]
-        query = joined(parts, " UNION ALL ")
+        query = sql(
+            "SELECT unnest(range({releases})) AS release, unnest([{classes}]) AS class, "
+            "row({whole})::VARCHAR AS whole, n.{target} AS value, c.weight "
+            "FROM {c} AS c JOIN {n} AS n ON c.record = n.{record}",
+            releases=len(self.labels),
+            classes=[
+                sql("row({own})::VARCHAR", own=[column(name, "c") for name in names]) for names in self.labels
+            ],
+            whole=whole,
+            target=column(target),
+            c=self.table,
+            n=self.source,
+            record=column(self.record),
+        )
         return self.engine.materialize("composed_values", query)
 
     def alone(self) -> Intersection:

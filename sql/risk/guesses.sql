@@ -24,6 +24,6 @@ guessed AS (
     FROM counts AS c
 )
 SELECT
-    g.*,
+    g.* REPLACE (dense_rank() OVER (ORDER BY g.class) AS class),  -- a table holds no row without names
     count(*) FILTER (NOT g.is_class AND g.shown = g.most) OVER (PARTITION BY g.class) AS ties
 FROM guessed AS g;
