@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import sqrt
@@ -67,7 +68,9 @@ def _tried(engine: Engine, found: TrainTest, seed: int, *, learns: bool) -> tupl
     if not learns:
         train, test = (one.part(one.folds >= 0, []) for one in (train, test))
     number = int(test.records.sum())
-    return number, number - misclassified(train, test, seed)
+    with warnings.catch_warnings():  # what is guessed may have nearly as many values as there are records
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return number, number - misclassified(train, test, seed)
 
 
 def settled_swaps(measures: Mapping[str, float | None], columns: list[str], by: str) -> Iterator[Attempt]:
