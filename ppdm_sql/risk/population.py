@@ -202,7 +202,10 @@ def summed_risks(
 
 def _together(names: Sequence[str], values: Mapping[str, exp.Expression]) -> Statement:
     """Take several columns for one; none are the same in every row."""
-    return sql("ROW({all})", all=[values[name] for name in names]) if names else sql("NULL::INTEGER")
+    if not names:
+        return sql("NULL::INTEGER")
+    named = (sql("{c} := {v}", c=column(f"c{place}"), v=values[name]) for place, name in enumerate(names))
+    return sql("struct_pack({all})", all=list(named))  # a table holds no row without names
 
 
 def _summed(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRisk:
