@@ -294,7 +294,13 @@ def other_moments(real: Any) -> Any:
 
 
 def all_values_one_bin_on(real: Any) -> Any:
-    return lambda noise, *rest: real(replace(noise, edges=tuple(edge + 5 for edge in noise.edges)), *rest)
+    def faulty(it: Any, *rest: Any) -> Any:
+        if hasattr(it.noise, "edges"):
+            edges = tuple(edge + 5 for edge in it.noise.edges)
+            it = replace(it, noise=replace(it.noise, edges=edges))
+        return real(it, *rest)
+
+    return faulty
 
 
 def other_scale(real: Any) -> Any:
@@ -318,7 +324,10 @@ def other_edges(real: Any) -> Any:
 
 
 def always_kept(real: Any) -> Any:
-    return lambda it, noise, value, draw: real(it, noise, value, f"({draw} / 2)")
+    def faulty(it: Any, value: str, draw: str) -> Any:
+        return real(it, value, f"({draw} / 2)" if hasattr(it.noise, "probability") else draw)
+
+    return faulty
 
 
 def finer(real: Any) -> Any:
@@ -347,10 +356,10 @@ SWAPS = {
     "a marginal": Fault("swap", "swapping.swap:SwapRun._marginal", one_less, "would not verify"),
 }
 RANDOMIZED = {
-    "a bound of the cells": Fault("randomize", "perturbation.noisy_rows:_cell", all_values_one_bin_on),
+    "a bound of the cells": Fault("randomize", "perturbation.noisy_rows:_released", all_values_one_bin_on),
     "the scale of the noise": Fault("randomize", "perturbation.noisy_rows:_double", times(3.0)),
     "the unit of rounding": Fault("randomize", "perturbation.noisy_rows:rounding_of", finer),
-    "the share of categories kept": Fault("randomize", "perturbation.noisy_rows:_retained", always_kept),
+    "the share of categories kept": Fault("randomize", "perturbation.noisy_rows:_released", always_kept),
     "the scale in the record": Fault("randomize", "perturbation.randomize:as_text", other_scale),
     "the probability in the record": Fault("randomize", "perturbation.randomize:as_text", other_probability),
     "the edges in the record": Fault("randomize", "perturbation.randomize:as_text", other_edges),
@@ -375,9 +384,7 @@ RANDOMIZED = {
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"
     ),
-    "a marginal": Fault(
-        "randomize", "perturbation.randomize:RandomizeRun._marginals", one_less, "would not verify"
-    ),
+    "a marginal": Fault("randomize", "perturbation.randomize:value_counts", one_less, "would not verify"),
 }  # fmt: skip
 MASKED = {
     "a code of the collapse": Fault("suppress", "base.collapse:_code", other_code),
