@@ -43,7 +43,7 @@ from ppdm_sql.options import (
     options_of,
 )
 from ppdm_sql.privacy import parse_measures
-from ppdm_sql.privacy.population import sized, weighted
+from ppdm_sql.privacy.reader import sized, weighted
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import attach, detach, given, like, read_again, takes_sources
 

@@ -79,7 +79,7 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
         "release.applying",
     )
     others += ("taxonomy.reading", "taxonomy.matching", "taxonomy.suggesting")
-    others += ("audit.profiling", "audit.report", "release.placing")
+    others += ("audit.profiling", "release.placing")
     others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "persons", "population"))
     others += ("engine.locations", "engine.folders")
     assert all(find_spec(f"ppdm_sql.{name}") for name in others)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ppdm_sql.audit.auditing import THRESHOLDS, audit, findings
 from ppdm_sql.audit.model import (
+    Audit,
     ClassSizes,
     Finding,
     Group,
@@ -17,7 +18,6 @@ from ppdm_sql.audit.model import (
 if TYPE_CHECKING:
     from ppdm_sql.audit.exposure import Exposure, SensitiveExposure, ValueConfidence
     from ppdm_sql.audit.profiling import ColumnPair, ColumnProfile, Profile
-    from ppdm_sql.audit.report import Audit
 
 __all__ = [
     "THRESHOLDS",
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Audit": "report",
     "ColumnPair": "profiling",
     "ColumnProfile": "profiling",
     "Exposure": "exposure",

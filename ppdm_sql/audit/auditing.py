@@ -36,9 +36,9 @@ from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.privacy.requirement import unknown_value
 
 if TYPE_CHECKING:
+    from ppdm_sql.audit.collapsing import RecordedCut
     from ppdm_sql.audit.exposure import Population
-    from ppdm_sql.audit.populations import RecordedCut
-    from ppdm_sql.audit.report import Audit
+    from ppdm_sql.audit.model import Audit
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -183,8 +183,8 @@ def audit(
 
 def _first_look(engine: Engine, table: Table, count: str | None, categories: Sequence[str]) -> Audit:
     """Measure what a table looks like of which nothing is asked."""
+    from ppdm_sql.audit.model import Audit
     from ppdm_sql.audit.profiling import profile
-    from ppdm_sql.audit.report import Audit
 
     noticed = _noticed(engine, table, count, (), beside=" beside --by or --require")
     found = profile(engine, table, count, categories)
@@ -303,7 +303,7 @@ class _AuditRun:
     ) -> Audit:
         """Measure all that is asked."""
         from ppdm_sql.audit.exposure import class_sizes, exposure, identifiable, risks
-        from ppdm_sql.audit.report import Audit
+        from ppdm_sql.audit.model import Audit
 
         collapsed, known = self.collapsed, self.known
         return Audit(

@@ -23,8 +23,8 @@ from ppdm_sql.audit.column_kinds import (
 from ppdm_sql.audit.comparing import fingerprint
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, names_option
-from ppdm_sql.engine.source import Source, is_stand_in, over, source_of
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.source import aggregated, is_stand_in, source_of
+from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import ColumnRoleError
 
@@ -70,7 +70,7 @@ def _looked_elsewhere(
     """Guess by names, types and approximate counts, so that no values are handed over."""
     from ppdm_sql.audit.profiling import ColumnProfile
 
-    records, sizes = _sizes(source_of(engine, table), names, step="kept_columns")
+    records, sizes = _sizes(engine, table, names, step="kept_columns")
     types = {item.name: item.type for item in engine.columns(table)}
     profiles = []
     for name, (values, known) in sizes.items():
@@ -82,14 +82,13 @@ def _looked_elsewhere(
     return records, profiles
 
 
-def _sizes(source: Source, names: Collection[str], *, step: str) -> tuple[int, dict[str, tuple[int, int]]]:
+def _sizes(
+    engine: Engine, table: Table, names: Collection[str], *, step: str
+) -> tuple[int, dict[str, tuple[int, int]]]:
     """Count the records, and of each column the values, about, and the records that have one; one scan."""
     counts = [sql("approx_count_distinct({c}), count({c})", c=column(name, "s")) for name in names]
-
-    def query(rows: Table) -> Statement:
-        return sql("SELECT {counts} FROM {rows} AS s", counts=[sql("count(*)"), *counts], rows=rows)
-
-    ((records, *found),) = source.aggregate(over(query), step=step)
+    query = "SELECT {counts} FROM {rows}"
+    ((records, *found),) = aggregated(engine, table, query, step=step, counts=[sql("count(*)"), *counts])
     both = zip(map(int, found[::2]), map(int, found[1::2]), strict=True)
     return int(records), dict(zip(names, both, strict=True))
 
@@ -121,17 +120,17 @@ def repeated_persons(
     beside: str = "",
 ) -> list[str]:
     """Say which columns seem to say whose a row is, and have far fewer values than there are rows."""
-    source = source_of(engine, table)
+    unreadable = source_of(engine, table).unreadable()
     asked = [
         item.name
         for item in columns
         if item.name in identifiers
         or (is_named_for_persons(item.name) and kind_of(item.type) not in (Kind.BOOLEAN, Kind.REAL))
     ]
-    asked = [name for name in asked if name not in source.unreadable()]
+    asked = [name for name in asked if name not in unreadable]
     if not asked:
         return []
-    _, sizes = _sizes(source, asked, step="repeated_persons")
+    _, sizes = _sizes(engine, table, asked, step="repeated_persons")
     few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
     if not few:
         return []

@@ -97,7 +97,7 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     if name == "classes":
         return collapsed.classes(asked.attributes)
     if name == "classes_in_population":
-        from ppdm_sql.audit.populations import classes_in_population
+        from ppdm_sql.audit.collapsing import classes_in_population
 
         return classes_in_population(collapsed, asked)
     (sensitive,) = asked.sensitive_columns

@@ -14,9 +14,18 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ppdm_sql.audit.auditing import judged_classes
-from ppdm_sql.audit.comparing import counting, fingerprint, plain_column, refuse, refuse_defect, sums, text
+from ppdm_sql.audit.comparing import (
+    counting,
+    fingerprint,
+    named_people,
+    plain_column,
+    pseudonym_faults,
+    refuse,
+    refuse_defect,
+    sums,
+    text,
+)
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, labelled_columns, misdrawn_nodes, shown_columns
-from ppdm_sql.audit.pseudonyms import named_people, pseudonym_faults
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass
 from itertools import combinations
 
-from sqlglot import exp
-
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.audit.comparing import counted, counting
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column, resolve_all
-from ppdm_sql.engine.source import is_stable, is_stand_in, source_of
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.names import Table, column, resolve_all
+from ppdm_sql.engine.source import aggregated, is_stable, is_stand_in, source_of
+from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.errors import no_records
 from ppdm_sql.results import SHARE, ResultTable
 
@@ -98,23 +96,15 @@ class Profile:
     def tables(self) -> list[ResultTable]:
         """Give the tables."""
         heading = ("column", "type", "values", "NULLs", "unique records", "share", "looks like")
-        rows: list[tuple[object, ...]] = [
-            (c.column, c.type, c.values, c.nulls, c.alone, c.share_alone, c.looks_like) for c in self.columns
-        ]
-        alone: list[tuple[object, ...]] = [(c.column, c.alone, c.share_alone) for c in self.alone]
-        pairs: list[tuple[object, ...]] = [
-            (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
-        ]
-        together = ("column", "and", "classes", "unique records", "share")
-        share, singled = {"share": SHARE}, "Pairs of columns that single out most records"
-        whole = [(self.records, len(self.columns))]
-        identifying = ResultTable(
-            "Columns that identify alone", ("column", "unique records", "share"), alone, share
-        )
+        share, whole = {"share": SHARE}, [(self.records, len(self.columns))]
+        alone = [(item.column, item.alone, item.share_alone) for item in self.alone]
+        pairs = [(*item.columns, item.classes, item.alone, item.share_alone) for item in self.pairs]
+        by_one, by_two = ("column", "unique records", "share"), ("column", "and", "classes")
+        singled, together = "Pairs of columns that single out most records", (*by_two, *by_one[1:])
         return [
             ResultTable("Table", ("records", "columns"), whole),
-            ResultTable("Columns", heading, rows, share),
-            *([identifying] if alone else []),
+            ResultTable("Columns", heading, [astuple(item) for item in self.columns], share),
+            *([ResultTable("Columns that identify alone", by_one, alone, share)] if alone else []),
             ResultTable(singled, together, pairs, share),
         ]
 
@@ -149,9 +139,8 @@ class _Profiling:
         names: Collection[str] | None = None,
         categories: Sequence[str] = (),
     ) -> None:
-        self._engine, self._table = engine, table
-        self._source, self._rows = table, source_of(engine, table)
-        unreadable = self._rows.unreadable()
+        self._engine, self._table, self._source = engine, table, table
+        unreadable = source_of(engine, table).unreadable()
         everything = [item for item in engine.columns(table) if item.name not in unreadable]
         self._count = count_column(count, everything, table=table.name)
         if self._count is not None:
@@ -167,13 +156,12 @@ class _Profiling:
     def _copy(self) -> None:
         """Read a source once that may be slow, or different, the next time."""
         codes = {name: f"c{place}" for place, name in enumerate(self._values)}
-        rows = exp.select(*(alias(value, codes[name]) for name, value in self._values.items()))
+        read = [sql("{v} AS {c}", v=value, c=column(codes[name])) for name, value in self._values.items()]
         if self._count is not None:
-            rows = rows.select(alias(column(self._count, "s"), "records"))
+            read.append(sql("{n} AS records", n=column(self._count, "s")))
             self._count = "records"
-        rows = rows.from_(aliased(self._table, "s"))
+        rows = sql("SELECT {read} FROM {t} AS s", read=read, t=self._table)
         self._source = self._engine.materialize("rows", rows)
-        self._rows = source_of(self._engine, self._source)
         self._values = {name: column(code, "s") for name, code in codes.items()}
 
     def profile(self) -> Profile:
@@ -190,12 +178,8 @@ class _Profiling:
 
     def _column(self, item: Column) -> tuple[int, ColumnProfile]:
         """Look at one column; give the number of records too."""
-        values = self._values_of(item)
-        text = bind(
-            "audit/column_profile",
-            tables={"column_values": self._engine.overlay(values)},
-            values={"sample": SAMPLE},
-        )
+        tables = {"column_values": self._values_of(item)}
+        text = bind("audit/column_profile", tables=tables, values={"sample": SAMPLE})
         ((records, count, nulls, alone, *shape),) = self._engine.query(text, step="column_profile")
         known = {"records": int(records), "values": count, "nulls": int(nulls), "alone": alone}
         look = looks_like(item.name, item.type, shape=ValueShape(*(part or 0.0 for part in shape)), **known)
@@ -205,64 +189,50 @@ class _Profiling:
         seen = ColumnProfile(item.name, type_title(item.type), count, int(nulls), alone, share, look.value)
         return int(records), seen
 
+    def _values_of(self, item: Column) -> Table:
+        """Give the values of a column with their numbers of records."""
+        table, value, count = self._source, self._values[item.name], self._count
+        if is_stand_in(self._engine, self._table):
+            read = source_of(self._engine, self._table).counted(self._engine, [item.name], count)
+            table, count = read.table, read.count
+            value = exact_values(self._engine, table, [item])[item.name]
+        values = "SELECT {v} AS value, {n} AS records FROM {t} AS s WHERE {counts} GROUP BY 1"
+        counts = counting(count)[1]
+        return self._engine.overlay(sql(values, v=value, n=counted(count), t=table, counts=counts))
+
     def _pairs(self, names: Sequence[str], records: int) -> list[ColumnPair]:
         """Count the pairs that have most classes, and give those that single out most."""
         pairs = list(combinations(names, 2))
         if len(pairs) > COUNTED_PAIRS:
-            classes = self._estimated(pairs)
-            pairs = sorted(pairs, key=lambda pair: -classes[pair])[:COUNTED_PAIRS]
-        found = []
-        for pair in pairs:
-            ((classes, single),) = self._rows.aggregate(partial(self._pair, pair), step="column_pair")
-            found.append(ColumnPair(pair, classes, single, single / records))
-        return sorted(found, key=lambda item: (-item.alone, -item.classes))[:PAIRS]
-
-    def _pair(self, pair: Sequence[str], rows: exp.Expression) -> exp.Select:
-        """Count the classes of a pair, and those of one record."""
-        alone = exp.Filter(this=_count(), expression=exp.Where(this=exp.column("records").eq(1)))
-        return exp.select(_count(), alone).from_(self._grouped(rows, pair, ["a", "b"]).subquery("g"))
-
-    def _estimated(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        """Estimate the classes of pairs, all in one scan."""
-        hashes = [
-            exp.ApproxDistinct(
-                this=exp.Anonymous(this="hash", expressions=[self._values[name].copy() for name in pair])
+            hashes = "approx_count_distinct(hash({a}, {b})) AS p{n}"
+            known = enumerate((self._values[a], self._values[b]) for a, b in pairs)
+            (found,) = aggregated(
+                self._engine,
+                self._source,
+                "SELECT {estimates} FROM {rows} WHERE {counts}",
+                step="pair_estimates",
+                estimates=[sql(hashes, a=a, b=b, n=place) for place, (a, b) in known],
+                counts=counting(self._count)[1],
             )
-            for pair in pairs
-        ]
-        wanted = [alias(item, f"p{place}") for place, item in enumerate(hashes)]
-        (row,) = self._rows.aggregate(lambda rows: self._read(rows, wanted), step="pair_estimates")
-        return dict(zip(pairs, row, strict=True))
+            classes = dict(zip(pairs, found, strict=True))
+            pairs = sorted(pairs, key=lambda pair: -classes[pair])[:COUNTED_PAIRS]
+        each = [self._pair(pair, records) for pair in pairs]
+        return sorted(each, key=lambda item: (-item.alone, -item.classes))[:PAIRS]
 
-    def _values_of(self, item: Column) -> exp.Select:
-        """Write the values of a column with their numbers of records, as DuckDB reads them."""
-        if not is_stand_in(self._engine, self._table):
-            return self._grouped(aliased(self._source, "s"), [item.name], ["value"])
-        read = self._rows.counted(self._engine, [item.name], self._count)
-        value = exact_values(self._engine, read.table, [item])[item.name]
-        records = exp.cast(exp.Sum(this=column(str(read.count), "s")), "BIGINT")
-        query = exp.select(alias(value, "value"), alias(records, "records"))
-        return query.from_(aliased(read.table, "s")).group_by(exp.convert(1))
-
-    def _grouped(self, rows: exp.Expression, names: Sequence[str], called: Sequence[str]) -> exp.Select:
-        """Write the combinations of columns with their numbers of records."""
-        keys = [alias(self._values[name].copy(), new) for name, new in zip(names, called, strict=True)]
-        records = _count()
-        if self._count is not None:
-            records = exp.cast(exp.Sum(this=column(self._count, "s")), "BIGINT")
-        query = self._read(rows, [*keys, alias(records, "records")])
-        return query.group_by(*(exp.convert(place) for place in range(1, len(keys) + 1)))
-
-    def _read(self, rows: exp.Expression, wanted: Iterable[exp.Expression]) -> exp.Select:
-        """Read the rows that stand for records."""
-        query = exp.select(*wanted).from_(rows)
-        if self._count is None:
-            return query
-        return query.where(exp.GT(this=column(self._count, "s"), expression=exp.convert(0)))
-
-
-def _count() -> exp.Expression:
-    return exp.Count(this=exp.Star())
+    def _pair(self, pair: tuple[str, str], records: int) -> ColumnPair:
+        """Count the classes of a pair, and those of one record."""
+        ((classes, alone),) = aggregated(
+            self._engine,
+            self._source,
+            "SELECT count(*), count(*) FILTER (WHERE g.records = 1) FROM ("
+            "SELECT {a} AS a, {b} AS b, {n} AS records FROM {rows} WHERE {counts} GROUP BY 1, 2) AS g",
+            step="column_pair",
+            a=self._values[pair[0]],
+            b=self._values[pair[1]],
+            n=counted(self._count),
+            counts=counting(self._count)[1],
+        )
+        return ColumnPair(pair, classes, alone, alone / records)
 
 
 def _paired(columns: Sequence[ColumnProfile]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.audit.printing import LONG
+from ppdm_sql.audit.model import LONG
 from ppdm_sql.cli.failures import IN_MEMORY, is_memory
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import PARTIAL, Common, CommonOfSpark, DatabasePath, Given, takes

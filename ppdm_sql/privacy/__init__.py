@@ -1,14 +1,13 @@
 """The requirement language: what an owner demands of a release, read, printed and compared."""
 
 from ppdm_sql.privacy.formula import Formula, ValueCounts
+from ppdm_sql.privacy.models import parse, parse_all, parse_measure, parse_measures, parse_names
 from ppdm_sql.privacy.models.k_anonymity import KAnonymity
 from ppdm_sql.privacy.models.l_diversity import LDiversity
 from ppdm_sql.privacy.models.t_closeness import TCloseness
-from ppdm_sql.privacy.models.template import Template
-from ppdm_sql.privacy.parsing import parse, parse_all, parse_measure, parse_measures, parse_names
-from ppdm_sql.privacy.population import PopulationTable
+from ppdm_sql.privacy.models.template import Redundancy, Template, redundancies
 from ppdm_sql.privacy.quoting import Value, quote_name, quote_value
-from ppdm_sql.privacy.redundancy import Redundancy, redundancies
+from ppdm_sql.privacy.reader import PopulationTable
 from ppdm_sql.privacy.requirement import (
     Asked,
     Audited,

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
-from ppdm_sql.engine.statements import bind, literal
-from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title, type_tree
+from ppdm_sql.engine.names import Table, free_name
+from ppdm_sql.engine.statements import Sql, bind, literal, sql
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.privacy.quoting import quote_value
 from ppdm_sql.privacy.requirement import OfLevel, Requirement
@@ -39,19 +37,10 @@ _TYPES = {"prefixes": "VARCHAR", "dates": "DATE", "ranges": "HUGEINT"}
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a hierarchy that a rule derives from a column's values; NULL stays a value of its own.
+    """One level of a hierarchy that a rule derives from a column's values; NULL stays a value of its own."""
 
-    Args:
-        rule: ``prefixes`` (the first characters), ``dates`` or ``ranges`` (from multiples of a number on).
-        size: How many characters, which of month, quarter, year and decade, or how wide.
-
-    Example:
-        >>> str(Level("prefixes", 3))
-        'prefixes 3'
-    """
-
-    rule: str
-    size: int | str
+    rule: str  # ``prefixes`` (the first characters), ``dates`` or ``ranges`` (from multiples of a number on)
+    size: int | str  # how many characters, which of month, quarter, year and decade, or how wide
 
     def __str__(self) -> str:
         return f"{self.rule} {self.size}"
@@ -61,25 +50,21 @@ class Level:
         """The type of its labels."""
         return _TYPES[self.rule]
 
-    def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
+    def label(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Sql:
         """Give the label of a value of a column of ``rows``, which are called ``s``."""
-        kind = kind_of(of.type)
+        size = literal(self.size)
         if self.rule == "prefixes":
-            return exp.Left(this=exp.cast(value, "TEXT"), expression=literal(self.size))
+            return sql("LEFT(CAST({v} AS TEXT), {size})", v=value, size=size)
         if self.rule == "dates":
-            if kind not in MOMENTS:
+            if kind_of(of.type) not in MOMENTS:
                 raise self._unfit(of, "dates or timestamps")
-            day = exp.Anonymous(this="date_trunc", expressions=[literal(self.size), exp.cast(value, "DATE")])
-            return exp.cast(day, "DATE")
+            return sql("CAST(date_trunc({size}, CAST({v} AS DATE)) AS DATE)", v=value, size=size)
         if not is_number(of.type):
             raise self._unfit(of, "numbers")
-        below = value if kind is Kind.WHOLE else exp.Anonymous(this="floor", expressions=[value])
         # whole numbers are divided exactly; NaN, and what has more than 38 digits, is nothing as NULL is
-        whole = exp.TryCast(this=below, to=type_tree("HUGEINT"))
-        width = literal(self.size)
-        rest = exp.Anonymous(this="mod", expressions=[whole, width])
-        above = exp.Anonymous(this="mod", expressions=[rest + width, width])
-        return exp.Sub(this=whole.copy(), expression=above)
+        below = value if kind_of(of.type) is Kind.WHOLE else sql("floor({v})", v=value)
+        whole = sql("TRY_CAST({below} AS HUGEINT)", below=below)
+        return sql("({n} - mod(mod({n}, {size}) + {size}, {size}))", n=whole, size=size)
 
     def _unfit(self, of: Column, what: str) -> InvalidSource:
         return InvalidSource(
@@ -90,20 +75,11 @@ class Level:
 
 @dataclass(frozen=True)
 class HierarchyLevel:
-    """One level of the hierarchy in a file; NULL stays a value of its own.
+    """One level of the hierarchy in a file; NULL stays a value of its own."""
 
-    Args:
-        path: The file, as it was written: a line for each value, which comes first.
-        number: Which cell of a line is counted, from 1; the value itself is 0. A short line has its last.
-        record: Where the file was, and its SHA-256, when a release was made by it; empty before.
-
-    Example:
-        >>> str(HierarchyLevel("icd 10.csv", 2))
-        "'icd 10.csv' level 2"
-    """
-
-    path: str
-    number: int
+    path: str  # the file, as it was written: a line for each value, which comes first
+    number: int  # which cell of a line is counted, from 1; the value itself is 0. A short line has its last
+    # where the file was, and its SHA-256, when a release was made by it; empty before
     record: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     type = "VARCHAR"
@@ -132,31 +108,29 @@ class HierarchyLevel:
             )
         return os.path.abspath(place), digest
 
-    def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
+    def label(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Sql:
         """Give the label of a value of a column of ``rows``, which are called ``s``."""
         groups = self._groups(engine, rows, value, of)
-        same = exp.EQ(this=column("value", "g"), expression=value)
-        found = exp.select(exp.Max(this=column("label", "g"))).from_(aliased(groups, "g")).where(same)
-        return found.subquery()
+        return sql("(SELECT max(g.label) FROM {groups} AS g WHERE g.value = {v})", groups=groups, v=value)
 
-    def _groups(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> Table:
+    def _groups(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Table:
         """Write the values of the column into a working table ``value, label``."""
-        from ppdm_sql.taxonomy import Taxonomy, arx, leaf_codes  # few requirements count by a hierarchy
+        from ppdm_sql.taxonomy import Taxonomy, leaf_codes  # few requirements count by a hierarchy
+        from ppdm_sql.taxonomy.building import read_rows
 
         place, _ = self.recorded()
         taxonomy = Taxonomy.from_csv(place)
-        lines = {cells[0]: cells for _, cells in arx.read(place, ";")}
+        lines = {cells[0]: cells for _, cells in read_rows(place, ";")}
         most = max(map(len, lines.values())) - 1
         if self.number > most:
             raise InvalidOption(
                 f"The hierarchy {said(self.path)} has no level {self.number}.",
                 f"Give a level from 1 to {most}: level 1 is the cell after the value.",
             )
-        there = exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
-        held = exp.select(alias(value.copy(), "value")).distinct().from_(aliased(rows, "s")).where(there)
-        code = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=literal(1))
-        numbered = exp.select(column("value"), alias(code, "code")).from_(held.subquery("v"))
-        dictionary = engine.materialize("level_values", numbered)
+        numbered = """
+SELECT v.value, row_number() OVER () - 1 AS code
+FROM (SELECT DISTINCT {v} AS value FROM {rows} AS s WHERE {v} IS NOT NULL) AS v"""
+        dictionary = engine.materialize("level_values", sql(numbered, v=value, rows=rows))
         text = kind_of(of.type) in (Kind.TEXT, Kind.ENUM)
         leaves = leaf_codes(engine, dictionary, taxonomy, column=of.name, text=text).tolist()
         if missing := sum(leaf < 0 for leaf in leaves):
@@ -231,16 +205,16 @@ def with_labels(names: Iterable[str], columns: Iterable[Column]) -> list[Column]
 def labelled(
     engine: Engine,
     rows: Table,
-    values: Mapping[str, exp.Expression],
+    values: Mapping[str, Sql],
     names: Iterable[str],
     types: Mapping[str, str],
-) -> dict[str, exp.Expression]:
+) -> dict[str, Sql]:
     """Give what to read of ``rows s`` for some names: the values of columns, or the labels made of them."""
-    made: dict[str, exp.Expression] = {}
+    made: dict[str, Sql] = {}
     for name in names:
         if isinstance(name, LabelColumn):
             of = Column(name.source, types[name.source])
-            made[name] = name.level.label(engine, rows, values[name.source].copy(), of)
+            made[name] = name.level.label(engine, rows, values[name.source], of)
         else:
             made[name] = values[name]
     return made

@@ -77,6 +77,11 @@ def entropy_limit(limit: Fraction) -> float:
     return float(limit)
 
 
+def fraction(name: str, limit: Fraction) -> dict[str, int]:
+    """Give a limit as the two parameters of a step."""
+    return {f"{name}_numerator": limit.numerator, f"{name}_denominator": limit.denominator}
+
+
 def rounded_up(number: float, parts: int) -> float:
     """Round up to a multiple of 1 / parts.
 

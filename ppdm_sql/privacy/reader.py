@@ -1,30 +1,46 @@
-"""Reads the small pieces of a requirement: names, values, numbers and signs.
+"""Reads the small pieces of a requirement: names, values, numbers and signs, and what several forms share.
 
-What a bare name or value may look like is said here once, for reading and for printing.
+No keyword is reserved. What stands first and the sign after it tell the forms apart, so ``k``, ``on`` or
+``in`` are column names wherever a column name can stand.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeVar
 from unicodedata import combining, east_asian_width
 
 from ppdm_sql.errors import RequirementSyntaxError
-from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value
+from ppdm_sql.privacy.level import read_level
+from ppdm_sql.privacy.limits import MOST_ASKED
+from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value, quote_name
+
+_Item = TypeVar("_Item")
+
+AT_LEAST, AT_MOST = re.compile(">=|≥"), re.compile("<=|≤")
+ON, OF, IN = (re.compile(rf"{word}(?![\w$])", re.IGNORECASE) for word in ("on", "of", "in"))
+OPEN, CLOSE, EQUALS, COMMA = map(re.compile, (r"\(", r"\)", "=", ","))
+UNLIMITED = Fraction(MOST_ASKED)
+"""The limit of what is only measured, where no number is kept by every table; no text can ask for it."""
 
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
 _VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
 _GLUED = re.compile(r"""[^\s,;()"<>=≤≥→]+""")
 _WORDS = re.compile(r"""(?!(?:on|of|in|by)\b)(?:(?!->)[^\s,;()'"<>=≤≥→])+""", re.IGNORECASE)
-_COMMA = re.compile(r",")
 _END = re.compile(r"\Z")
 _WHOLE = re.compile(r"[0-9]++(?![./%])")
 _FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+|[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 _PERCENT = re.compile(r"%")
+_DOT = re.compile(r"\.")
 _MOST_DIGITS = 1000
 """Of a number; Python writes none of more than 4300."""
+_MOST_PARTS = 3
+"""Of the name of a table: its database, its schema and itself."""
 
 
 class Reader:
@@ -85,10 +101,7 @@ class Reader:
 
     def names(self) -> tuple[str, ...]:
         """Read column names with commas between them."""
-        names = [self.name()]
-        while self.accept(_COMMA):
-            names.append(self.name())
-        return tuple(names)
+        return self._listed(self.name)
 
     def value(self, expected: str = "a value, in single quotes unless it is one plain word") -> Value:
         """Read a value: bare, in single quotes, or NULL."""
@@ -99,10 +112,13 @@ class Reader:
 
     def values(self) -> tuple[Value, ...]:
         """Read values with commas between them."""
-        values = [self.value()]
-        while self.accept(_COMMA):
-            values.append(self.value())
-        return tuple(values)
+        return self._listed(self.value)
+
+    def _listed(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:
+        found = [read()]
+        while self.accept(COMMA):
+            found.append(read())
+        return tuple(found)
 
     def whole(self) -> int:
         """Read a whole number."""
@@ -116,6 +132,57 @@ class Reader:
         """Read a share such as 0.75, 3/4 or 75%, exactly."""
         number = self.fraction("a fraction or a percentage")
         return number / 100 if self.accept(_PERCENT) else number
+
+    # -- what several forms share
+
+    def bounded(self, sign: re.Pattern[str], expected: str, rest: re.Pattern[str]) -> bool:
+        """Read the sign before a limit, or tell that the rest follows without one, where that may be."""
+        if not self.follows(rest):
+            self.expect(sign, expected)
+            return True
+        if not self.limitless:
+            raise self.error(f"{expected}; only ppdm audit takes a requirement without a limit")
+        self.limited = False
+        return False
+
+    def limit(self) -> Fraction:
+        """Read a limit; one that no text can ask for becomes one that no model takes."""
+        asked = self.fraction()
+        return asked if asked < UNLIMITED else UNLIMITED + 1
+
+    def distribution(self) -> dict[str, Any]:
+        """Read ``of`` and the sensitive column, perhaps its level, and the quasi-identifier."""
+        self.expect(OF, "'of'")
+        sensitive, level = self.name(), read_level(self)
+        return {"sensitive": sensitive, "level": level, "quasi_identifier": self.quasi_identifier()}
+
+    def quasi_identifier(self) -> tuple[str, ...]:
+        """Read ``on`` and the columns of the quasi-identifier, up to the end."""
+        self.expect(ON, "'on'")
+        names = self.names()
+        self.end("',' or the end")
+        return names
+
+    def in_population(self) -> tuple[tuple[str, ...], PopulationTable]:
+        """Read ``on Sex, Job in census.main.people(n)``, up to the end."""
+        self.expect(ON, "'on'")
+        columns = self.names()
+        self.expect(IN, "',' or 'in' and the table of the population")
+        parts = [self.name()]
+        while len(parts) < _MOST_PARTS and self.accept(_DOT):
+            parts.append(self.name())
+        return columns, PopulationTable(tuple(parts), self.weights())
+
+    def weights(self) -> str | None:
+        """Read the count column ``(n)`` of a population where it stands, and the end."""
+        weights = None
+        if self.accept(OPEN):
+            weights = self.name()
+            self.expect(CLOSE, "')'")
+        self.end("'(' or the end" if weights is None else "the end")
+        return weights
+
+    # -- errors
 
     def error(self, expected: str) -> RequirementSyntaxError:
         """Say what was expected here: the text, a caret under the place, one correct example."""
@@ -161,3 +228,47 @@ def _width(sign: str) -> int:
     if combining(sign):
         return 0
     return 2 if east_asian_width(sign) in "WF" else 1
+
+
+# -- populations ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PopulationTable:
+    """A table of everybody, of whom an audited table holds some.
+
+    Example:
+        >>> str(PopulationTable(("census", "main", "odd name"), "n"))
+        'census.main."odd name"(n)'
+    """
+
+    parts: tuple[str, ...]  # of its name: perhaps its database's, perhaps its schema's, the table's
+    weights: str | None = None  # the column that says how many persons a row stands for; None for one
+
+    @property
+    def name(self) -> str:
+        """Its name as SQL has it."""
+        return ".".join(map(quote_name, self.parts))
+
+    def __str__(self) -> str:
+        return self.name if self.weights is None else f"{self.name}({quote_name(self.weights)})"
+
+
+def weighted(given: Any) -> tuple[Any, str | None]:
+    """Part a table or file from the count column in parentheses behind it; frames have none."""
+    for opened in OPEN.finditer(given, 1) if isinstance(given, str) else ():
+        with suppress(RequirementSyntaxError):
+            weights = Reader(given[opened.start() :], "citizens(n)").weights()
+            return given[: opened.start()].rstrip(), weights
+    return given, None
+
+
+def sized(given: Any) -> tuple[Any, str | int | None]:
+    """Take a number for that of the persons in a population; else part a table from its count column.
+
+    Example:
+        >>> sized("48000"), sized("citizens(n)")
+        ((None, 48000), ('citizens', 'n'))
+    """
+    is_number = isinstance(given, int | str) and re.fullmatch(r"\s*[0-9]{1,18}\s*", str(given))
+    return (None, int(given)) if is_number else weighted(given)

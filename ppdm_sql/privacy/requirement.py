@@ -1,8 +1,8 @@
 """What every privacy model says of itself, once: language, counts, formula, audit step, words.
 
-A model is a class derived from :class:`Requirement` in a module of its own in ``ppdm_sql/privacy/models/``,
-found there by :func:`ppdm_sql.privacy.models.models`. The search measures it by its :class:`Formula`; the
-audit judges it by the step file that it names, which shares nothing with the formula.
+A model is a class derived from :class:`Requirement` in a module of its own in ``ppdm_sql/privacy/models/``.
+The search measures it by its :class:`Formula`; the audit judges it by the step file that it names, which
+shares nothing with the formula.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 
 if TYPE_CHECKING:
+    import re
+
     from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
     from ppdm_sql.privacy.level import AnyLevel
-    from ppdm_sql.privacy.population import PopulationTable
-    from ppdm_sql.privacy.reader import Reader
+    from ppdm_sql.privacy.reader import PopulationTable, Reader
 
 
 class Counts(Enum):
@@ -41,17 +42,11 @@ class Counts(Enum):
 
 @dataclass(frozen=True)
 class Audited:
-    """What a model may ask about the table that an audit reads.
+    """What a model may ask about the table that an audit reads."""
 
-    Args:
-        size: Gives the number of collapsed rows and of records; one scan, so only at need.
-        counted: Gives what is counted in the whole table, records or persons; one scan, so only at need.
-        type: Of the sensitive column; empty where there is none.
-    """
-
-    size: Callable[[], tuple[int, int]]
-    counted: Callable[[], int]
-    type: str
+    size: Callable[[], tuple[int, int]]  # collapsed rows, and records; one scan, so only at need
+    counted: Callable[[], int]  # what is counted in the whole table, records or persons; one scan, likewise
+    type: str  # of the sensitive column; empty where there is none
 
 
 @dataclass(frozen=True)
@@ -59,19 +54,14 @@ class AuditStep:
     """The step of ``sql/audit/`` that judges every class.
 
     It gives ``requirement, position, class, class_records, reached, violates``, a row a class.
-
-    Args:
-        name: Of the step.
-        inputs: Tables that it reads: ``classes``, ``cells``, ``value_totals``, ``classes_in_population``,
-            ``protected_values``, others.
-        values: Its parameters, beside ``requirement``, the number of the requirement.
-        prepared: Steps to run before it, each with the tables that it reads.
     """
 
     name: str
+    # tables that it reads: ``classes``, ``cells``, ``value_totals``, ``classes_in_population``,
+    # ``protected_values``, others
     inputs: tuple[str, ...]
-    values: Mapping[str, int | float | bool] = field(default_factory=dict)
-    prepared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: Mapping[str, int | float | bool] = field(default_factory=dict)  # beside ``requirement``
+    prepared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # earlier steps, and what they read
 
 
 class Requirement(ABC):
@@ -97,8 +87,20 @@ class Requirement(ABC):
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     example: ClassVar[str] = "Job, Country -> Bankruptcy = Discharged <= 75%"
     """A correct text, for errors; forms other than templates bring their own."""
+    opening: ClassVar[re.Pattern[str]]
+    """What a text of the form begins with."""
     other_spelling: ClassVar[str | None] = None
     """A pattern of what the model is called elsewhere, by which an error knows what was attempted."""
+    limited_by: ClassVar[str]
+    """The field that holds the limit."""
+    amount_words: ClassVar[str]
+    """How a number is written in its unit, such as ``a class of {:g} records``."""
+    against_words: ClassVar[str]
+    """How a number is written against its limit, such as ``{:.0f} of {:.0f} records``."""
+    scale: ClassVar[int] = 1
+    """What a number is multiplied by to be written: 100 for per cent."""
+    level: AnyLevel | None = None
+    """The level whose groups are counted in the place of single values."""
     macro: ClassVar[str | None] = None
     """The step of ``sql/macros`` that measures each class in SQL alone; None where a model brings none."""
     macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -107,9 +109,17 @@ class Requirement(ABC):
     # -- the language
 
     @classmethod
-    @abstractmethod
     def read(cls, reader: Reader) -> Self | None:
         """Read one, or give None and stay where the text does not open like one."""
+        if (word := reader.accept(cls.opening)) is None:
+            return None
+        reader.example = reader.example if cls.reads_anything else cls.example
+        return cls.read_on(reader, word.lower())
+
+    @classmethod
+    @abstractmethod
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        """Read what follows the word that it opens with."""
 
     @abstractmethod
     def written(self, *, limit: bool = True) -> str:
@@ -117,6 +127,11 @@ class Requirement(ABC):
 
     def __str__(self) -> str:
         return self.written()
+
+    @property
+    def by(self) -> str:
+        """The level as it stands after the sensitive column."""
+        return "" if self.level is None else f" by {self.level}"
 
     # -- what it demands
 
@@ -131,9 +146,9 @@ class Requirement(ABC):
         """The name of the form, such as ``distinct l``; those of one form can be compared."""
 
     @property
-    @abstractmethod
     def limit(self) -> Fraction | int:
         """The worst number allowed."""
+        return cast(Fraction | int, getattr(self, self.limited_by))
 
     @property
     @abstractmethod
@@ -201,13 +216,13 @@ class Requirement(ABC):
     def measured(self) -> str:
         """What its number is called in the measures of a release, such as ``smallest class``."""
 
-    @abstractmethod
     def amount(self, number: float) -> str:
         """Write a number in its unit, such as ``a class of 3 records``."""
+        return self.amount_words.format(self.scale * number)
 
-    @abstractmethod
     def against(self, number: float, limit: float) -> str:
         """Write a number against its limit, such as ``7 of 5 records``."""
+        return self.against_words.format(self.scale * number, self.scale * limit)
 
     @abstractmethod
     def unmet(self, reached: float) -> tuple[str, str]:
@@ -224,24 +239,33 @@ class ClassRequirement(Requirement):
         """The quasi-identifier."""
         return self.quasi_identifier
 
+    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
+        """Give the same demand over other columns."""
+        sensitive = dict(zip(("sensitive",), sensitive_columns, strict=False))
+        return cast(Self, replace(cast(Any, self), quasi_identifier=attributes, **sensitive))
+
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        demand = self.limited() if limit else self.form
+        of = "".join(f" of {quote_name(name)}{self.by}" for name in self.sensitive_columns)
+        within = "" if self.population is None else f" in {self.population}"
+        return f"{demand}{of} on {name_list(self.quasi_identifier)}{within}"
+
+    def limited(self) -> str:
+        """Write the form with its limit, such as ``entropy l >= 3``."""
+        sign = "<=" if self.worst == "max" else ">="
+        return f"{self.form} {sign} {number_text(Fraction(self.limit))}"
+
 
 @dataclass(frozen=True, kw_only=True)
-class OfLevel:
-    """What may be counted in the place of single values."""
+class OfLevel(Requirement):
+    """A demand that may count the groups of a level in the place of single values."""
 
     level: AnyLevel | None = None
 
-    @property
-    def by(self) -> str:
-        """Write the level, as it stands after the sensitive column."""
-        return "" if self.level is None else f" by {self.level}"
-
 
 class DistributionRequirement(OfLevel, ClassRequirement):
-    """A demand on how the values of a sensitive column are distributed in every equivalence class.
-
-    With a ``level`` its groups are counted in their place.
-    """
+    """A demand on how the values of a sensitive column are distributed in every equivalence class."""
 
     counts = Counts.VALUES
     sensitive: str
@@ -251,36 +275,12 @@ class DistributionRequirement(OfLevel, ClassRequirement):
         """The sensitive column."""
         return (self.sensitive,)
 
-    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
-        """Give the same demand over other columns."""
-        (sensitive,) = sensitive_columns
-        return cast(Self, replace(cast(Any, self), quasi_identifier=attributes, sensitive=sensitive))
-
-    def written(self, *, limit: bool = True) -> str:
-        """Write it down, with its limit or without."""
-        demand = self.limited() if limit else self.form
-        return f"{demand} of {quote_name(self.sensitive)}{self.by} on {name_list(self.quasi_identifier)}"
-
-    def limited(self) -> str:
-        """Write the form with its limit, such as ``entropy l >= 3``."""
-        sign = "<=" if self.worst == "max" else ">="
-        return f"{self.form} {sign} {number_text(Fraction(self.limit))}"
-
 
 @dataclass(frozen=True)
 class Measure:
-    """A requirement without its limit: an audit measures it, and no table breaks it.
+    """A requirement without its limit, such as ``k on Sex, Job``: no table breaks it."""
 
-    Args:
-        of: The requirement, with the limit that every table keeps.
-
-    Example:
-        >>> from ppdm_sql.privacy import KAnonymity
-        >>> str(Measure(KAnonymity(1, ("Sex", "Job"))))
-        'k on Sex, Job'
-    """
-
-    of: Requirement
+    of: Requirement  # with the limit that every table keeps
 
     def __str__(self) -> str:
         return self.of.written(limit=False)

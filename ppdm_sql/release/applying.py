@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
-from ppdm_sql.audit.printing import requirement_tables
+from ppdm_sql.audit.model import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppdm_sql.audit.collapsing import RecordedCut
 from ppdm_sql.audit.noise import Moments
-from ppdm_sql.audit.populations import RecordedCut
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.release.draft import Draft, ReleasedColumn

@@ -9,8 +9,8 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
+from ppdm_sql.audit.model import requirement_tables
 from ppdm_sql.audit.noise import impossible_values, moments, noise_models, same_moments
-from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import source_of

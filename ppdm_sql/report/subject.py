@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.exposure import class_sizes
 from ppdm_sql.audit.judging import (
     Judged,
@@ -21,7 +21,6 @@ from ppdm_sql.audit.judging import (
     worst_groups,
 )
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
-from ppdm_sql.audit.populations import RecordedCut
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column

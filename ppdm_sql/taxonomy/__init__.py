@@ -4,10 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ppdm_sql.taxonomy.matching import check_intervals, leaf_codes, uncovered_values
     from ppdm_sql.taxonomy.model import Interval, Taxonomy
-    from ppdm_sql.taxonomy.reading import read_taxonomy, write_taxonomy
     from ppdm_sql.taxonomy.suggesting import suggest
+    from ppdm_sql.taxonomy.tables import (
+        check_intervals,
+        leaf_codes,
+        read_taxonomy,
+        uncovered_values,
+        write_taxonomy,
+    )
 
 __all__ = [
     "Interval",
@@ -23,12 +28,12 @@ __all__ = [
 _PLACES = {
     "Interval": "model",
     "Taxonomy": "model",
-    "check_intervals": "matching",
-    "leaf_codes": "matching",
-    "read_taxonomy": "reading",
+    "check_intervals": "tables",
+    "leaf_codes": "tables",
+    "read_taxonomy": "tables",
     "suggest": "suggesting",
-    "uncovered_values": "matching",
-    "write_taxonomy": "reading",
+    "uncovered_values": "tables",
+    "write_taxonomy": "tables",
 }
 """Where a name is: its module is imported when the name is first used, as suppression needs few of them."""
 

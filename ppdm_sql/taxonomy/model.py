@@ -11,8 +11,14 @@ from functools import cached_property
 from typing import Any, NamedTuple, TextIO
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.taxonomy import arx
-from ppdm_sql.taxonomy.building import counted, tree_of_edges, tree_of_mapping, tree_of_paths
+from ppdm_sql.taxonomy.building import (
+    counted,
+    read_rows,
+    tree_of_edges,
+    tree_of_mapping,
+    tree_of_paths,
+    write_rows,
+)
 
 ROOT = "*"
 """Label of the root that is put on top of rows that do not end in a common one."""
@@ -123,7 +129,7 @@ class Taxonomy:
             ...     Taxonomy.from_csv(file).paths()
             [('Janitor', 'Blue-collar', '*'), ('Mover', 'Blue-collar', '*'), ('Lawyer', '*')]
         """
-        rows, where = arx.read(path, delimiter), f"{os.fspath(path)}, line"
+        rows, where = read_rows(path, delimiter), f"{os.fspath(path)}, line"
         return cls(*tree_of_paths(rows, root=ROOT, where=where, named=True))
 
     @classmethod
@@ -263,7 +269,7 @@ class Taxonomy:
             y;A;*
             B;B;*
         """
-        arx.write(self.paths(), path_or_file, delimiter)
+        write_rows(self.paths(), path_or_file, delimiter)
 
 
 def _fault(labels: Sequence[str], parents: Sequence[int]) -> str | None:

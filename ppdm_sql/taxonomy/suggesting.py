@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from decimal import ROUND_FLOOR, Decimal, InvalidOperation, localcontext
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine import count_column as counts
@@ -14,13 +15,16 @@ from ppdm_sql.engine.types import MOMENTS, is_number, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.taxonomy.derived import MASK, MOST_PREFIXES, DerivedTaxonomy, prefix_paths
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
-from ppdm_sql.taxonomy.rounding import roundest
 
 LEVELS, FANOUT = 4, 2
 MOST_PARTS = 10_000
 """Intervals or groups that a suggestion may have."""
 MOST_TEXTS = 10_000
 """Texts that a suggestion may list, if they are no codes."""
+_EXACT = 80
+"""Digits that every exact number type has room for."""
+SAFE_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
+"""Digits that a number type keeps in every number; other types are exact."""
 
 
 def suggest(
@@ -142,6 +146,28 @@ def _interval(starts: Sequence[str], last: str, first: int, end: int) -> str:
     """Write an interval; that of the largest value is closed."""
     upper = f"{starts[end]})" if end < len(starts) else f"{last}]"
     return f"[{starts[first]}, {upper}"
+
+
+def roundest(above: str, upto: str, type_text: str) -> str:
+    """Give the number with the fewest digits that is larger than one and at most the other."""
+    try:
+        low, high = Decimal(above), Decimal(upto)
+    except InvalidOperation:
+        return upto
+    if not (low.is_finite() and high.is_finite()) or abs(high.adjusted()) > _EXACT // 2:
+        return upto
+    with localcontext(prec=2 * _EXACT):
+        for exponent in range(high.adjusted() + 1, _exponent(high), -1):
+            found = high.quantize(Decimal((0, (1,), exponent)), ROUND_FLOOR)
+            if found > low:
+                fits = len(found.as_tuple().digits) <= SAFE_DIGITS.get(type_text, _EXACT)
+                return f"{found:f}" if fits else upto
+    return upto
+
+
+def _exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
 
 
 # -- texts ------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ import ppdm_sql
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
-from ppdm_sql.privacy import parse
+from ppdm_sql.privacy import parse, redundancies
 from ppdm_sql.privacy.level import HierarchyLevel, level_of
-from ppdm_sql.privacy.redundancy import redundancies
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]

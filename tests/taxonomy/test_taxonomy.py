@@ -42,7 +42,7 @@ from ppdm_sql.taxonomy import (
     uncovered_values,
     write_taxonomy,
 )
-from ppdm_sql.taxonomy.rounding import roundest
+from ppdm_sql.taxonomy.suggesting import roundest
 
 Node = tuple[str, tuple["Node", ...]]
 """A tree written out: a label and the trees below it."""

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.comparing import OwnedRows
-from ppdm_sql.audit.pseudonyms import accept_pseudonyms
+from ppdm_sql.audit.comparing import OwnedRows, accept_pseudonyms
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values

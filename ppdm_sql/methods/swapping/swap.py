@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.comparing import OwnedRows
-from ppdm_sql.audit.pseudonyms import accept_pseudonyms
+from ppdm_sql.audit.comparing import OwnedRows, accept_pseudonyms
 from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap, accept_swapped_persons
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column

@@ -34,9 +34,8 @@ from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
-from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
 from ppdm_sql.taxonomy.model import Taxonomy
-from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
+from ppdm_sql.taxonomy.tables import leaf_codes, read_taxonomy_or_rule, uncovered_values
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
 RARE = ("merged", "apart")

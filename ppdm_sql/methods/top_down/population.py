@@ -238,7 +238,7 @@ def _under_taxonomy(
     engine: Engine, masking: Generalization, there: Dictionary, same: Codes
 ) -> tuple[Beyond, Codes]:
     """Give each value the code of the source's, else one for the nodes above it that the source has, too."""
-    from ppdm_sql.taxonomy.matching import NO_LEAF, leaf_codes  # few runs count a population
+    from ppdm_sql.taxonomy.tables import NO_LEAF, leaf_codes  # few runs count a population
 
     taxonomy, name, below = masking.taxonomy, masking.dictionary.column.name, masking.tree.codes
     leaves = leaf_codes(engine, there.table, taxonomy, column=name, text=there.column.type == "VARCHAR")

@@ -24,7 +24,8 @@ from ppdm_sql.audit.before_publishing import left_out_of, too_small
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.masking import LeftOut, MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
+from ppdm_sql.engine.names import Table, column, option_for
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, check_choice, said
@@ -316,8 +317,8 @@ class RefinementRun(Run[State]):
         types = {item.name: item.type for item in self.columns.values()}
         values = {name: column(name, "s") for name in sources(self._labels)}
         made = labelled(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
-        labels = [alias(value, name) for name, value in made.items()]
-        return self.engine.overlay(exp.select(exp.Star(), *labels).from_(aliased(self.rows, "s")))
+        labels = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in made.items()]
+        return self.engine.overlay(sql("SELECT *, {labels} FROM {rows} AS s", labels=labels, rows=self.rows))
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Formula, ValueCounts
-from ppdm_sql.privacy.limits import SHARES, at_most, rounded_up
-from ppdm_sql.privacy.quoting import name_list, percent
+from ppdm_sql.privacy.limits import SHARES, at_most, fraction, rounded_up
+from ppdm_sql.privacy.quoting import percent
+from ppdm_sql.privacy.reader import AT_MOST, ON, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_columns
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"average(?=\s+risk(?![\w$]))", re.IGNORECASE)
 _RISK = re.compile("risk", re.IGNORECASE)
 
 
@@ -29,24 +25,13 @@ class AverageRisk(ClassRequirement):
     Who knows the quasi-identifier of everybody, and guesses among the records of a class, finds one in each:
     the risk of the table is its classes divided by its records, the mean of 1 / class size over the records.
 
-    Args:
-        risk: The largest average allowed, in (0, 1].
-        quasi_identifier: Column names in the order given.
-
-    Raises:
-        InvalidOption: The risk is out of range, or the list is empty.
-        ColumnRoleError: A column is named twice.
-
     Source: El Emam, Dankar 2008. Refinement splits classes, and the records stay as many.
-
-    Example:
-        >>> str(AverageRisk(Fraction(1, 20), ("Sex", "Job")))
-        'average risk <= 5% on Sex, Job'
     """
 
     risk: Fraction
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"average(?=\s+risk(?![\w$]))", re.IGNORECASE)
     example = "average risk <= 5% on Sex, Job"
     other_spelling = "risk"
     counts = Counts.GROUPS
@@ -54,6 +39,9 @@ class AverageRisk(ClassRequirement):
     monotone_persons = True
     form = "average risk"
     measured = "average risk"
+    limited_by = "risk"
+    amount_words = "an average risk of {:.6g} %"
+    scale = 100
 
     def __post_init__(self) -> None:
         if not 0 < self.risk <= 1:
@@ -64,27 +52,14 @@ class AverageRisk(ClassRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> AverageRisk | None:
-        """Read ``average risk <= 5% on Sex, Job``."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
+    def read_on(cls, reader: Reader, word: str) -> Self:
         reader.expect(_RISK, "'risk'")
-        limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.ON)
+        limited = reader.bounded(AT_MOST, "'<='", ON)
         most = reader.share() if limited else Fraction(1)
-        return cls(most, grammar.quasi_identifier(reader))
+        return cls(most, reader.quasi_identifier())
 
-    def written(self, *, limit: bool = True) -> str:
-        """Write it down, with its limit or without."""
-        bound = f" <= {percent(self.risk)}" if limit else ""
-        return f"{self.form}{bound} on {name_list(self.quasi_identifier)}"
-
-    @property
-    def limit(self) -> Fraction:
-        return self.risk
-
-    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> AverageRisk:
-        return replace(self, quasi_identifier=attributes)
+    def limited(self) -> str:
+        return f"{self.form} <= {percent(self.risk)}"
 
     def formula(self, values: ValueCounts) -> Formula:
         """The classes divided by the records."""
@@ -96,12 +71,8 @@ class AverageRisk(ClassRequirement):
         return (math.floor(self.risk * records) + 0.5) / records
 
     def audit_step(self, table: Audited) -> AuditStep:
-        risk = at_most(self.risk, SHARES)
-        limit = {"risk_numerator": risk.numerator, "risk_denominator": risk.denominator}
+        limit = fraction("risk", at_most(self.risk, SHARES))
         return AuditStep("average_risk", ("classes",), {"table_records": table.counted(), **limit})
-
-    def amount(self, number: float) -> str:
-        return f"an average risk of {100 * number:.6g} %"
 
     def against(self, number: float, limit: float) -> str:
         return f"an average risk of {100 * number:.4g}% of {percent(self.risk)}"

@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
-from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, rounded_up
+from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.reader import AT_MOST, OF, UNLIMITED, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"beta(?=\s*[<>=≤≥]|\s+of(?![\w$]))|enhanced(?=\s+beta(?![\w$]))", re.IGNORECASE)
 _BETA = re.compile("beta", re.IGNORECASE)
 _SLACK = 1e-12
 """By what share the search keeps below -ln q, which it computes in floating point as the audit does."""
@@ -31,22 +27,8 @@ class BetaLikeness(DistributionRequirement):
     keeps every gain at or below -ln q, which protects frequent values. A gain beyond that counts as so many
     as there are records, more than any gain can be; then no beta is kept.
 
-    Args:
-        kind: ``basic`` or ``enhanced``.
-        beta: The largest gain allowed, at least 0.
-        sensitive: The sensitive column, outside the quasi-identifier.
-        quasi_identifier: Column names in the order given.
-
-    Raises:
-        InvalidOption: beta is out of range, or the list is empty.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-
     Source: Cao, Karras 2012. The table's shares are fixed, and a value's share in a class is the mean of its
     shares in the parts, so some part gains at least as much.
-
-    Example:
-        >>> str(BetaLikeness("enhanced", Fraction(3, 2), "Disease", ("Sex", "Job")))
-        'enhanced beta <= 1.5 of Disease on Sex, Job'
     """
 
     kind: Literal["basic", "enhanced"]
@@ -54,11 +36,15 @@ class BetaLikeness(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"beta(?=\s*[<>=≤≥]|\s+of(?![\w$]))|enhanced(?=\s+beta(?![\w$]))", re.IGNORECASE)
     example = "beta <= 1.5 of Disease on Sex, Job"
     other_spelling = "likeness"
     worst = "max"
     compares_with_table = True
     measured = "largest gain"
+    limited_by = "beta"
+    amount_words = "beta = {:.6g}"
+    against_words = "a gain of {:.4g} of {:.4g}"
     macro = "likeness"
     macro_results = {
         "beta": "largest gain (p - q) / q of a value with the share p in the class and q in the table",
@@ -66,7 +52,7 @@ class BetaLikeness(DistributionRequirement):
     }
 
     def __post_init__(self) -> None:
-        if not 0 <= self.beta <= grammar.UNLIMITED:
+        if not 0 <= self.beta <= UNLIMITED:
             raise InvalidOption(
                 f"beta = {number_text(self.beta)} is {'below 0' if self.beta < 0 else 'too large'}.",
                 "Give a number such as beta <= 1.5.",
@@ -74,29 +60,18 @@ class BetaLikeness(DistributionRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> BetaLikeness | None:
-        """Read ``beta <= 1.5 of Disease on Sex, Job``; the enhanced kind is nothing without its limit."""
-        word = reader.accept(_OPENING)
-        if word is None:
-            return None
-        kind: Literal["basic", "enhanced"] = "enhanced" if word.lower() == "enhanced" else "basic"
-        reader.example = f"{'enhanced ' * (kind == 'enhanced')}{cls.example}"
-        if kind == "enhanced":
-            reader.expect(_BETA, "'beta'")
-            reader.expect(grammar.AT_MOST, "'<='")
-            most = grammar.limit(reader)
-        else:
-            limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
-            most = grammar.limit(reader) if limited else grammar.UNLIMITED
-        return cls(kind, most, **grammar.distribution(reader))
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        if word == "beta":
+            limited = reader.bounded(AT_MOST, "'<='", OF)
+            return cls("basic", reader.limit() if limited else UNLIMITED, **reader.distribution())
+        reader.example = f"enhanced {cls.example}"
+        reader.expect(_BETA, "'beta'")
+        reader.expect(AT_MOST, "'<='")  # this kind is nothing without its limit
+        return cls("enhanced", reader.limit(), **reader.distribution())
 
     @property
     def form(self) -> str:
         return "beta" if self.kind == "basic" else "enhanced beta"
-
-    @property
-    def limit(self) -> Fraction:
-        return self.beta
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest gain of a value in a class."""
@@ -123,16 +98,8 @@ class BetaLikeness(DistributionRequirement):
         _, records = table.size()
         # The step compares whole numbers up to the cube of the records, times the denominator.
         beta = at_most(min(self.beta, Fraction(records)), max(LARGEST // max(records**3, 1), 1))
-        limit = {"beta_numerator": beta.numerator, "beta_denominator": beta.denominator}
-        return AuditStep(
-            "beta_likeness", ("cells", "value_totals"), {**limit, "enhanced": self.kind == "enhanced"}
-        )
-
-    def amount(self, number: float) -> str:
-        return f"beta = {number:.6g}"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"a gain of {number:.4g} of {limit:.4g}"
+        values = {**fraction("beta", beta), "enhanced": self.kind == "enhanced"}
+        return AuditStep("beta_likeness", ("cells", "value_totals"), values)
 
     def unmet(self, reached: float) -> tuple[str, str]:
         still = f"a value still gains {reached:.4g} in a class."

@@ -6,19 +6,15 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
-from ppdm_sql.privacy.limits import LARGEST, power_of_two, rounded_up
+from ppdm_sql.privacy.limits import LARGEST, fraction, power_of_two, rounded_up
 from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.reader import AT_MOST, OF, UNLIMITED, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"delta(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
 _SLACK = 1e-12
 """By what share the search keeps below a delta that no share can meet exactly: it works in floating point."""
 
@@ -31,41 +27,32 @@ class DeltaDisclosure(DistributionRequirement):
     it is at most twice as frequent and at least half as frequent. A class that lacks a value of the table has
     an infinite delta, and keeps none.
 
-    Args:
-        delta: The largest |log2(p / q)| allowed, at least 0; 10^30 where it is only measured.
-        sensitive: The sensitive column, outside the quasi-identifier.
-        quasi_identifier: Column names in the order given.
-
-    Raises:
-        InvalidOption: delta is out of range, or the list is empty.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-
     Source: Brickell, Shmatikov 2008, whose definition has < where a limit is written <= here. The table's
     shares are fixed, and a value's share in a class is the mean of its shares in the parts, so it is at least
     as high in one part, and at least as low in another.
-
-    Example:
-        >>> str(DeltaDisclosure(Fraction(1), "Disease", ("Sex", "Job")))
-        'delta <= 1 of Disease on Sex, Job'
     """
 
     delta: Fraction
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"delta(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
     example = "delta <= 1 of Disease on Sex, Job"
     other_spelling = "disclosure"
     worst = "max"
     compares_with_table = True
     form = "delta"
     measured = "largest delta"
+    limited_by = "delta"
+    amount_words = "delta = {:.6g}"
+    against_words = "a delta of {:.4g} of {:.4g}"
     macro = "disclosure"
     macro_results = {
         "delta": "largest |log2(p / q)| of a value; infinite where the class lacks a value of the table"
     }
 
     def __post_init__(self) -> None:
-        if not 0 <= self.delta <= grammar.UNLIMITED:
+        if not 0 <= self.delta <= UNLIMITED:
             raise InvalidOption(
                 f"delta = {number_text(self.delta)} is {'below 0' if self.delta < 0 else 'too large'}.",
                 "Give a number such as delta <= 1.",
@@ -73,19 +60,9 @@ class DeltaDisclosure(DistributionRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> DeltaDisclosure | None:
-        """Read ``delta <= 1 of Disease on Sex, Job``."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
-        most = grammar.UNLIMITED
-        if grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF):
-            most = grammar.limit(reader)
-        return cls(most, **grammar.distribution(reader))
-
-    @property
-    def limit(self) -> Fraction:
-        return self.delta
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        limited = reader.bounded(AT_MOST, "'<='", OF)
+        return cls(reader.limit() if limited else UNLIMITED, **reader.distribution())
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest |log2(p / q)| of a value of the table in a class."""
@@ -112,15 +89,8 @@ class DeltaDisclosure(DistributionRequirement):
         # The step compares whole numbers up to the cube of the records, times the denominator.
         delta = min(self.delta, Fraction(records.bit_length()))
         ratio = power_of_two(delta, max(LARGEST // max(2 * records**3, 1), 1))
-        limit = {"ratio_numerator": ratio.numerator, "ratio_denominator": ratio.denominator}
-        values = {**limit, "limited": self.delta < grammar.UNLIMITED}
+        values = {**fraction("ratio", ratio), "limited": self.delta < UNLIMITED}
         return AuditStep("delta_disclosure", ("cells", "value_totals"), values)
-
-    def amount(self, number: float) -> str:
-        return f"delta = {number:.6g}"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"a delta of {number:.4g} of {limit:.4g}"
 
     def unmet(self, reached: float) -> tuple[str, str]:
         if math.isinf(reached):

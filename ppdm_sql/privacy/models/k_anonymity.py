@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS
-from ppdm_sql.privacy.quoting import name_list
+from ppdm_sql.privacy.reader import AT_LEAST, ON, Reader
 from ppdm_sql.privacy.requirement import (
     Audited,
     AuditStep,
@@ -19,11 +18,6 @@ from ppdm_sql.privacy.requirement import (
     check_columns,
     check_reachable,
 )
-
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"k(?=\s*[<>=≤≥]|\s+on(?![\w$]))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +42,7 @@ class KAnonymity(ClassRequirement):
     k: int
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"k(?=\s*[<>=≤≥]|\s+on(?![\w$]))", re.IGNORECASE)
     example = "k >= 4 on Sex, Job"
     other_spelling = "anonym"
     counts = Counts.RECORDS
@@ -55,6 +50,9 @@ class KAnonymity(ClassRequirement):
     monotone_persons = True
     form = "k"
     measured = "smallest class"
+    limited_by = "k"
+    amount_words = "a class of {:g} records"
+    against_words = "{:.0f} of {:.0f} records"
     breaks_in_parts = True
     macro = "equivalence_classes"
 
@@ -65,25 +63,9 @@ class KAnonymity(ClassRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> KAnonymity | None:
-        """Read ``k >= 4 on Sex, Job``."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
-        k = reader.whole() if grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.ON) else 1
-        return cls(k, grammar.quasi_identifier(reader))
-
-    def written(self, *, limit: bool = True) -> str:
-        """Write it down, with its limit or without."""
-        bound = f" >= {self.k}" if limit else ""
-        return f"k{bound} on {name_list(self.quasi_identifier)}"
-
-    @property
-    def limit(self) -> int:
-        return self.k
-
-    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> KAnonymity:
-        return replace(self, quasi_identifier=attributes)
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        k = reader.whole() if reader.bounded(AT_LEAST, "'>='", ON) else 1
+        return cls(k, reader.quasi_identifier())
 
     def formula(self, values: ValueCounts) -> Formula:
         """The records of the smallest class."""
@@ -94,12 +76,6 @@ class KAnonymity(ClassRequirement):
 
     def audit_step(self, table: Audited) -> AuditStep:
         return AuditStep("k_anonymity", ("classes",), {"k": self.k})
-
-    def amount(self, number: float) -> str:
-        return f"a class of {number:g} records"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"{number:.0f} of {limit:.0f} records"
 
     def unmet(self, reached: float) -> tuple[str, str]:
         still = f"the smallest class still has only {reached:.0f} records."

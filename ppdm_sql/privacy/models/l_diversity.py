@@ -6,13 +6,13 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS, entropy_limit
 from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.reader import AT_LEAST, OF, Reader
 from ppdm_sql.privacy.requirement import (
     Audited,
     AuditStep,
@@ -21,12 +21,8 @@ from ppdm_sql.privacy.requirement import (
     check_reachable,
 )
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
 _WITHOUT_KIND = re.compile(r"l(?=\s*[<>=≤≥])", re.IGNORECASE)
 _WITHOUT_LIMIT = re.compile(r"l(?=\s+of(?![\w$]))", re.IGNORECASE)
-_OPENING = re.compile(r"(distinct|entropy)(?=\s+l(?![\w$]))", re.IGNORECASE)
 _LETTER = re.compile("l", re.IGNORECASE)
 
 
@@ -57,9 +53,13 @@ class LDiversity(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"(distinct|entropy)(?=\s+l(?![\w$]))", re.IGNORECASE)
     example = "distinct l >= 3 of Disease on Sex, Job"
     other_spelling = "divers"
     worst = "min"
+    limited_by = "l"
+    amount_words = "l = {:.6g}"
+    against_words = "{:.4g} of {:.4g} values"
     macro = "diversity"
     macro_results = {
         "distinct_l": "number of different sensitive values",
@@ -78,26 +78,21 @@ class LDiversity(DistributionRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> LDiversity | None:
+    def read(cls, reader: Reader) -> Self | None:
         """Read ``distinct l >= 3 of Disease on Sex``; without a limit, ``distinct`` may be left out."""
-        kind: Literal["distinct", "entropy"] = "distinct"
-        if not (reader.limitless and reader.follows(_WITHOUT_LIMIT)):
-            word = reader.accept(_OPENING)
-            if word is None:
-                return cls._refused_without_kind(reader)
-            kind = "distinct" if word.lower() == "distinct" else "entropy"
-        reader.example = cls.example
-        reader.expect(_LETTER, "'l'")
-        limited = grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.OF)
-        least = reader.fraction() if limited else Fraction(1)
-        return cls(kind, least, **grammar.distribution(reader))
-
-    @classmethod
-    def _refused_without_kind(cls, reader: Reader) -> None:
-        """Ask which kind is meant, where the text opens like l-diversity without one."""
-        if reader.follows(_WITHOUT_KIND) or reader.follows(_WITHOUT_LIMIT):
+        without_limit = reader.follows(_WITHOUT_LIMIT)
+        if (without_limit and not reader.limitless) or reader.follows(_WITHOUT_KIND):
             reader.example = cls.example
             raise reader.error("'distinct' or 'entropy'")
+        return cls.read_on(reader, "distinct") if without_limit else super().read(reader)
+
+    @classmethod
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        reader.example = cls.example
+        reader.expect(_LETTER, "'l'")
+        limited = reader.bounded(AT_LEAST, "'>='", OF)
+        least = reader.fraction() if limited else Fraction(1)
+        return cls("entropy" if word == "entropy" else "distinct", least, **reader.distribution())
 
     @property
     def monotone_persons(self) -> bool:  # type: ignore[override]
@@ -112,10 +107,6 @@ class LDiversity(DistributionRequirement):
     @property
     def form(self) -> str:
         return f"{self.kind} l"
-
-    @property
-    def limit(self) -> Fraction:
-        return self.l
 
     @property
     def breaks_in_parts(self) -> bool:
@@ -145,12 +136,6 @@ class LDiversity(DistributionRequirement):
     @property
     def measured(self) -> str:
         return "fewest values" if self.kind == "distinct" else "smallest entropy l"
-
-    def amount(self, number: float) -> str:
-        return f"l = {number:.6g}"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"{number:.4g} of {limit:.4g} values"
 
     def unmet(self, reached: float) -> tuple[str, str]:
         if self.kind == "distinct":

@@ -6,20 +6,15 @@ import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
-from ppdm_sql.privacy.limits import FINEST, SHARES, at_most, rounded_up
-from ppdm_sql.privacy.population import PopulationTable, in_population
+from ppdm_sql.privacy.limits import FINEST, SHARES, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import name_list, percent
+from ppdm_sql.privacy.reader import AT_LEAST, AT_MOST, ON, PopulationTable, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_columns
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"presence(?=\s*[<>=≤≥]|\s+[.\d]|\s+on(?![\w$]))", re.IGNORECASE)
 _TO = re.compile(r"to(?![\w$])", re.IGNORECASE)
 _DECIMALS = 9
 """To which a share is rounded before a limit is made of it: it was worked out in floating point."""
@@ -32,22 +27,8 @@ class DeltaPresence(ClassRequirement):
     Of the records of the population with the same values, the share that the table holds is between ``low``
     and ``high``. Values that the population has and the table has not have the share 0.
 
-    Args:
-        low: The smallest share allowed, from 0.
-        high: The largest share allowed, up to 1.
-        quasi_identifier: Column names in the order given.
-        everybody: The population, which holds every record of the table and has columns of these names.
-
-    Raises:
-        InvalidOption: The shares are out of range or in the wrong order, or the list is empty.
-        ColumnRoleError: A column is named twice.
-
     Source: Nergiz, Atzori, Clifton 2007, definition 3. The share of a class is the mean of those of its
     parts, so one part has at least it, another at most.
-
-    Example:
-        >>> str(DeltaPresence(Fraction(1, 100), Fraction(1, 2), ("Sex", "Job"), PopulationTable(("census",))))
-        'presence 1% to 50% on Sex, Job in census'
     """
 
     low: Fraction
@@ -55,10 +36,14 @@ class DeltaPresence(ClassRequirement):
     quasi_identifier: tuple[str, ...]
     everybody: PopulationTable
 
+    opening = re.compile(r"presence(?=\s*[<>=≤≥]|\s+[.\d]|\s+on(?![\w$]))", re.IGNORECASE)
     example = "presence 1% to 50% on Sex, Job in population"
     other_spelling = "presence"
     counts = Counts.POPULATION
     form = "presence"
+    amount_words = "a presence of {:.6g} %"
+    against_words = "a presence of {:.4g}% of {:.4g}%"
+    scale = 100
     macro = "presence"
     macro_results = {
         "population_records": "records of the population with these values; k-map asks for k in each class",
@@ -74,32 +59,26 @@ class DeltaPresence(ClassRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> DeltaPresence | None:
-        """Read ``presence 1% to 50% on Sex, Job in population``, or one of the limits alone."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
+    def read_on(cls, reader: Reader, word: str) -> Self:
         low, high = Fraction(0), Fraction(1)
-        if reader.accept(grammar.AT_LEAST):
+        if reader.accept(AT_LEAST):
             low = reader.share()
-        elif reader.accept(grammar.AT_MOST):
+        elif reader.accept(AT_MOST):
             high = reader.share()
-        elif reader.follows(grammar.ON):
-            grammar.bounded(reader, grammar.AT_MOST, "a share, '<=' or '>='", grammar.ON)
+        elif reader.follows(ON):
+            reader.bounded(AT_MOST, "a share, '<=' or '>='", ON)
         else:
             low = reader.share()
             reader.expect(_TO, "'to'")
             high = reader.share()
-        return cls(low, high, *in_population(reader))
+        return cls(low, high, *reader.in_population())
 
-    def written(self, *, limit: bool = True) -> str:
-        """Write it down, with its limits or without."""
-        bounds = f" {percent(self.low)} to {percent(self.high)}"
+    def limited(self) -> str:
         if not self.low:
-            bounds = f" <= {percent(self.high)}"
-        elif self.high == 1:
-            bounds = f" >= {percent(self.low)}"
-        return f"presence{bounds if limit else ''} on {name_list(self.quasi_identifier)} in {self.everybody}"
+            return f"presence <= {percent(self.high)}"
+        if self.high == 1:
+            return f"presence >= {percent(self.low)}"
+        return f"presence {percent(self.low)} to {percent(self.high)}"
 
     @property
     def worst(self) -> Literal["min", "max"]:
@@ -113,9 +92,6 @@ class DeltaPresence(ClassRequirement):
     @property
     def population(self) -> PopulationTable:
         return self.everybody
-
-    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> DeltaPresence:
-        return replace(self, quasi_identifier=attributes)
 
     def sides(self) -> tuple[DeltaPresence, ...]:
         """Give the limit on the largest share, which finds what the population lacks, and on the smallest."""
@@ -141,8 +117,7 @@ class DeltaPresence(ClassRequirement):
 
     def audit_step(self, table: Audited) -> AuditStep:
         low, high = 1 - at_most(1 - self.low, SHARES), at_most(self.high, SHARES)
-        limits = {"low_numerator": low.numerator, "low_denominator": low.denominator}
-        limits |= {"high_numerator": high.numerator, "high_denominator": high.denominator}
+        limits = {**fraction("low", low), **fraction("high", high)}
         return AuditStep("presence", ("classes_in_population",), limits)
 
     def reached(self, lowest: float, highest: float) -> float:
@@ -165,12 +140,6 @@ class DeltaPresence(ClassRequirement):
     def measured(self) -> str:
         """The share that is limited."""
         return "smallest presence" if self.worst == "min" else "largest presence"
-
-    def amount(self, number: float) -> str:
-        return f"a presence of {100 * number:.6g} %"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"a presence of {100 * number:.4g}% of {100 * limit:.4g}%"
 
     def unmet(self, reached: float) -> tuple[str, str]:
         still = f"its presence is still {100 * reached:.4g}%."

@@ -6,23 +6,17 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
-from ppdm_sql.privacy.limits import LARGEST, MOST_RECORDS, below, rounded_up
+from ppdm_sql.privacy.limits import LARGEST, MOST_RECORDS, below, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.reader import COMMA, EQUALS, UNLIMITED, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"recursive(?=\s+[cl](?![\w$]))", re.IGNORECASE)
 _C = re.compile(r"c(?![\w$])", re.IGNORECASE)
 _L = re.compile(r"l(?![\w$])", re.IGNORECASE)
-_EQUALS = re.compile("=")
-_COMMA = re.compile(",")
 
 
 @dataclass(frozen=True)
@@ -32,23 +26,9 @@ class RecursiveDiversity(DistributionRequirement):
     The rarer ones are the ``l``-th most frequent value of the class and all after it, together. What is
     measured is how many times as frequent the first one is: infinitely, if a class has fewer than l values.
 
-    Args:
-        c: What that ratio stays below, above 0; 10^30 where it is only measured.
-        l: How many different values a class has at least, a whole number from 2 on.
-        sensitive: The sensitive column, outside the quasi-identifier.
-        quasi_identifier: Column names in the order given.
-
-    Raises:
-        InvalidOption: c or l is out of range, or the list is empty.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-
     Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, definition 4.3. The most frequent value
     of a class is no more frequent than those of its parts together, and the rarer ones of a class are no
     fewer than those of its parts together, so some part has at least the ratio of the class.
-
-    Example:
-        >>> str(RecursiveDiversity(Fraction(3), 2, "Disease", ("Sex", "Job")))
-        'recursive c = 3, l = 2 of Disease on Sex, Job'
     """
 
     c: Fraction
@@ -56,17 +36,21 @@ class RecursiveDiversity(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"recursive(?=\s+[cl](?![\w$]))", re.IGNORECASE)
     example = "recursive c = 3, l = 2 of Disease on Sex, Job"
     worst = "max"
     counts_values = True
     measured = "largest ratio"
+    limited_by = "c"
+    amount_words = "a ratio of {:.6g}"
+    against_words = "a ratio of {:.4g} of {:.4g}"
     macro = "recursive_diversity"
     macro_results = {
         "recursive_c": "the ratio, which c has to exceed; infinite where the class has fewer than l values"
     }
 
     def __post_init__(self) -> None:
-        if not 0 < self.c <= grammar.UNLIMITED:
+        if not 0 < self.c <= UNLIMITED:
             raise InvalidOption(
                 f"c = {number_text(self.c)} is {'too large' if self.c > 0 else 'not above 0'}.",
                 "Give a number such as recursive c = 3, l = 2.",
@@ -79,32 +63,22 @@ class RecursiveDiversity(DistributionRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> RecursiveDiversity | None:
-        """Read ``recursive c = 3, l = 2 of Disease on Sex, Job``; without a limit, c is left out."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
-        c = grammar.UNLIMITED
-        if grammar.bounded(reader, _C, "'c'", _L):
-            reader.expect(_EQUALS, "'='")
-            c = grammar.limit(reader)
-            reader.expect(_COMMA, "','")
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        c = UNLIMITED
+        if reader.bounded(_C, "'c'", _L):
+            reader.expect(EQUALS, "'='")
+            c = reader.limit()
+            reader.expect(COMMA, "','")
         reader.expect(_L, "'l'")
-        reader.expect(_EQUALS, "'='")
-        least = reader.whole()
-        return cls(c, least, **grammar.distribution(reader))
+        reader.expect(EQUALS, "'='")
+        return cls(c, reader.whole(), **reader.distribution())
 
     @property
     def form(self) -> str:
         return f"recursive l = {self.l}"
 
     def limited(self) -> str:
-        """Write the form with its limit."""
         return f"recursive c = {number_text(self.c)}, l = {self.l}"
-
-    @property
-    def limit(self) -> Fraction:
-        return self.c
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest ratio of a class, from the counts of its values."""
@@ -125,16 +99,8 @@ class RecursiveDiversity(DistributionRequirement):
         _, records = table.size()
         # No ratio reaches the records; the step compares numbers up to their square times the denominator.
         c = below(min(self.c, Fraction(records)), max(LARGEST // max(records**2, 1), 1))
-        limit = {"c_numerator": c.numerator, "c_denominator": c.denominator}
-        return AuditStep(
-            "recursive_diversity", ("cells",), {**limit, "l": self.l, "limited": self.c < grammar.UNLIMITED}
-        )
-
-    def amount(self, number: float) -> str:
-        return f"a ratio of {number:.6g}"
-
-    def against(self, number: float, limit: float) -> str:
-        return f"a ratio of {number:.4g} of {limit:.4g}"
+        values = {**fraction("c", c), "l": self.l, "limited": self.c < UNLIMITED}
+        return AuditStep("recursive_diversity", ("cells",), values)
 
     def unmet(self, reached: float) -> tuple[str, str]:
         if math.isinf(reached):

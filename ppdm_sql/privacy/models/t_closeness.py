@@ -6,20 +6,15 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Self
 
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, Formula, ValueCounts, sum_of
-from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, rounded_up
+from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.reader import AT_MOST, OF, Reader
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
-
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
-
-_OPENING = re.compile(r"t(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -47,6 +42,7 @@ class TCloseness(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    opening = re.compile(r"t(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
     example = "t <= 0.2 of Disease on Sex, Job"
     other_spelling = "close"
     worst = "max"
@@ -54,6 +50,8 @@ class TCloseness(DistributionRequirement):
     counts_values = True
     form = "t"
     measured = "largest distance"
+    limited_by = "t"
+    amount_words = "t = {:.6g}"
     macro = "closeness"
     macro_results = {
         "t": "ordered_distance if there is one, else equal_distance, as `ppdm audit` takes it",
@@ -69,18 +67,10 @@ class TCloseness(DistributionRequirement):
         check_columns(self)
 
     @classmethod
-    def read(cls, reader: Reader) -> TCloseness | None:
-        """Read ``t <= 0.2 of Disease on Sex, Job``."""
-        if not reader.accept(_OPENING):
-            return None
-        reader.example = cls.example
-        limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        limited = reader.bounded(AT_MOST, "'<='", OF)
         most = reader.share() if limited else Fraction(1)
-        return cls(most, **grammar.distribution(reader))
-
-    @property
-    def limit(self) -> Fraction:
-        return self.t
+        return cls(most, **reader.distribution())
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest distance: the ordered one for numbers and dates, else all values equally far apart."""
@@ -101,15 +91,11 @@ class TCloseness(DistributionRequirement):
     def audit_step(self, table: Audited) -> AuditStep:
         rows, records = table.size()
         # The step compares whole numbers up to twice the records squared, for each value.
-        t = at_most(self.t, max(LARGEST // max(4 * records * records * rows, 1), 1))
-        limit = {"t_numerator": t.numerator, "t_denominator": t.denominator}
+        limit = fraction("t", at_most(self.t, max(LARGEST // max(4 * records * records * rows, 1), 1)))
         if not is_ordered(table.type):
             return AuditStep("equal_t_closeness", ("cells", "value_totals"), limit)
         prepared = {"value_ranks": ("value_totals",), "class_runs": ("cells", "value_ranks")}
         return AuditStep("ordered_t_closeness", ("class_runs", "value_ranks"), limit, prepared)
-
-    def amount(self, number: float) -> str:
-        return f"t = {number:.6g}"
 
     def against(self, number: float, limit: float) -> str:
         return f"{100 * number:.4g}% of {100 * limit:.4g}%"

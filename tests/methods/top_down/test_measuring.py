@@ -17,8 +17,8 @@ from ppdm_sql.methods.top_down.interval_cuts import value_places
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import parse
-from ppdm_sql.taxonomy.matching import leaf_codes
 from ppdm_sql.taxonomy.model import Taxonomy
+from ppdm_sql.taxonomy.tables import leaf_codes
 
 JOBS = Taxonomy.from_dict(
     {

@@ -19,8 +19,8 @@ from ppdm_sql.methods.top_down.interval_cuts import value_places
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.persons import PersonMeasure
 from ppdm_sql.privacy import parse
-from ppdm_sql.taxonomy.matching import leaf_codes
 from ppdm_sql.taxonomy.model import Taxonomy
+from ppdm_sql.taxonomy.tables import leaf_codes
 
 PLACES = Taxonomy.from_dict({"any": {"north": ["a", "b"], "south": {"east": ["c", "d"], "west": ["e"]}}})
 ASKED = [

@@ -19,7 +19,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.top_down.maskings import Generalization
 from ppdm_sql.taxonomy import Taxonomy
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
-from ppdm_sql.taxonomy.matching import leaf_codes
+from ppdm_sql.taxonomy.tables import leaf_codes
 
 RANGES = {"age": "ranges 5,10,20"}
 Value = Decimal | None
