@@ -11,10 +11,8 @@ import ppdm_sql
 
 IMPORTS_BY_NAME = {
     "__init__.py",  # stands above all, and gives public names
-    "audit/__init__.py",  # public names, of its own folder
     "cli/app.py",  # the module of a command, of its own folder
     "privacy/models/__init__.py",  # the models, of its own folder
-    "taxonomy/__init__.py",  # public names, of its own folder
 }
 """Where modules are imported by their names, which the contracts of imports cannot see."""
 PACKAGE = Path(ppdm_sql.__file__).parent

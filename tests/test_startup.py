@@ -78,7 +78,7 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
         "release.exporting",
         "release.applying",
     )
-    others += ("taxonomy.reading", "taxonomy.matching", "taxonomy.suggesting")
+    others += ("taxonomy.tables", "taxonomy.suggesting")
     others += ("audit.profiling", "release.placing")
     others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "persons", "population"))
     others += ("engine.locations", "engine.folders")

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.judging import (
     Judged,
     Question,
@@ -22,7 +22,7 @@ from ppdm_sql.audit.judging import (
     template_groups,
     worst_groups,
 )
-from ppdm_sql.audit.model import Finding, Group
+from ppdm_sql.audit.model import Audit, Finding, Group
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
@@ -36,9 +36,7 @@ from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.privacy.requirement import unknown_value
 
 if TYPE_CHECKING:
-    from ppdm_sql.audit.collapsing import RecordedCut
     from ppdm_sql.audit.exposure import Population
-    from ppdm_sql.audit.model import Audit
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -53,36 +51,18 @@ def findings(
     person: Sequence[str] = (),
     cut: RecordedCut | None = None,
 ) -> list[Finding]:
-    """Say for each requirement whether it holds on a table, and what was reached.
-
-    Args:
-        engine: The engine, on a connection that sees the table.
-        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
-        requirements: What to check, in any form of the language.
-        count: Column with the number of records of a row, at least 0; None where a row is a record.
-        person: Columns that say whose record a row is: then persons are counted.
-        cut: For rows as a release shows them, what it records of its cut, by which populations are mapped.
-
-    Returns:
-        One finding per requirement, in the order given.
-
-    Raises:
-        UnknownColumn: The table lacks a column.
-        ColumnRoleError: A column is named in two roles.
-        InvalidSource: The table has no records, or the count column cannot be used.
-        InvalidOption: A protected value is not of its column's type.
+    """Say for each requirement whether it holds on a table, and what was reached; one finding for each.
 
     Cost: one scan of the table, which collapses it; then one scan of the collapsed rows per channel or
     quasi-identifier and one per pair of it with a sensitive column. A count column is read once more.
 
-    Example:
-        >>> import duckdb
-        >>> from ppdm_sql.privacy import parse
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT 1 AS a FROM range(3)")
-        >>> engine = Engine(con)
-        >>> findings(engine, engine.find("t"), [parse("k >= 2 on a")])[0].reached
-        3.0
+    Args:
+        engine: The engine, on a connection that sees the table.
+        table: Any table or view; it is only read.
+        requirements: What to check.
+        count: Column with the number of records of a row, at least 0; None where a row is a record.
+        person: Columns that say whose record a row is: then persons are counted.
+        cut: For rows as a release shows them, what it records of its cut, by which populations are mapped.
     """
     if not requirements:
         return []
@@ -117,18 +97,19 @@ def audit(
 ) -> Audit:
     """Measure a table: requirements, class sizes, risk, inferences, what columns give away of others.
 
+    Alone, it is a first look at the columns. Cost: as :func:`findings`, one scan of the population, and
+    scans of the classes; for a first look as :func:`~ppdm_sql.audit.profiling.profile`.
+
     Args:
         engine: The engine, on a connection that sees the tables.
-        table: Any table or view, as :meth:`Engine.find` gives it; it is only read. Alone, the audit is a
-            first look at its columns.
-        requirements: What to check, in any form of the language, or to measure without a limit; may be none.
+        table: Any table or view; it is only read.
+        requirements: What to check, or to measure without a limit; may be none.
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
             population that has a column of that name, and no other, is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
-        thresholds: Confidences in [0, 1], such as 0.5 or ``50%``, above which inferences are counted; None
-            takes 10 % to 90 %.
-        population: Table or view with the columns of the quasi-identifiers and everybody in it, and its count
-            column, if there is one; None takes the table itself.
+        thresholds: Confidences in [0, 1] above which inferences are counted; None takes 10 % to 90 %.
+        population: Table with the columns of the quasi-identifiers and everybody in it, and its count column,
+            if there is one; None takes the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
         confidential: Columns whose values may be given away by those of ``by``.
         sensitive: Columns of which the classes of ``by`` may tell too much, measured without a requirement.
@@ -136,31 +117,19 @@ def audit(
         allow_absent: Whether protected values may be such that their column does not hold them.
         person: Columns that say whose record a row is: then persons are counted, not records.
         categories: Columns of numbers that a first look takes for codes.
-
-    Raises:
-        UnknownValue: A column does not hold a value that a template protects.
-        UnknownColumn: The table or the population lacks a column.
-        ColumnRoleError: A column is named in two roles.
-        InvalidSource: A table has no records, its count column cannot be used, or the population does not
-            cover the table.
-        InvalidOption: A share out of range, a value not of its column's type, or ``by`` is missing.
-
-    Cost: as :func:`findings`, one scan of the population, and scans of the classes; for a first look as
-    :func:`~ppdm_sql.audit.profiling.profile`.
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT 1 AS a FROM range(4)")
-        >>> engine = Engine(con)
-        >>> audit(engine, engine.find("t"), quasi_identifier=["a"]).risks[0].highest
-        0.25
     """
     given = THRESHOLDS if thresholds is None else thresholds
     wanted = [read_share(item, "--threshold", "[0, 1]") for item in given]
     if not (requirements or quasi_identifier or confidential or sensitive or by):
-        _refuse_population(population)
-        _refuse_persons(person)
+        if population is not None:
+            raise InvalidOption(
+                "A population is given, and no columns to find persons by.", "Give --by Age,Gender."
+            )
+        if person:
+            raise InvalidOption(
+                "Persons are to be counted, and no columns are given to find them by.",
+                "Give --by Age,Gender, or --require 'k >= 5 on Age, Gender'.",
+            )
         return _first_look(engine, table, count, categories)
     if categories:
         raise InvalidOption(
@@ -168,13 +137,16 @@ def audit(
             "Leave --category out, or all that asks for a measure.",
         )
     with engine.workspace():
-        asked = _spelled(engine, table, requirements)
-        known = KnownColumns(confidential, sensitive, by)
+        names = [item.name for item in engine.columns(table)]
+        asked = [resolve_measure(item, names, table=table.name) for item in requirements]
+        known = KnownColumns(by, confidential, sensitive)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, known, person)
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None
         if population is not None:
+            from ppdm_sql.audit.exposure import population_of
+
             together = list(chain(*run.groupings))
             everybody = population_of(engine, *population, run.collapsed, together, run.person, count)
         found = run.report(everybody, wanted, groups)
@@ -183,12 +155,13 @@ def audit(
 
 def _first_look(engine: Engine, table: Table, count: str | None, categories: Sequence[str]) -> Audit:
     """Measure what a table looks like of which nothing is asked."""
-    from ppdm_sql.audit.model import Audit
     from ppdm_sql.audit.profiling import profile
 
     noticed = _noticed(engine, table, count, (), beside=" beside --by or --require")
     found = profile(engine, table, count, categories)
-    return Audit(profile=found, notices=noticed + _not_looked_at(engine, table))
+    if names := ", ".join(source_of(engine, table).unreadable()):
+        noticed += (f"Not looked at, as their values cannot be read from where they live: {names}.",)
+    return Audit(profile=found, notices=noticed)
 
 
 def _noticed(
@@ -203,21 +176,6 @@ def _noticed(
     return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
 
 
-def _not_looked_at(engine: Engine, table: Table) -> tuple[str, ...]:
-    """Tell of columns that a first look leaves out, since their values cannot be read."""
-    names = list(source_of(engine, table).unreadable())
-    listed = ", ".join(names)
-    return (
-        (f"Not looked at, as their values cannot be read from where they live: {listed}.",) if names else ()
-    )
-
-
-def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:
-    """Give the requirements with their columns spelled as in the table."""
-    names = [item.name for item in engine.columns(table)]
-    return [resolve_measure(asked, names, table=table.name) for asked in requirements]
-
-
 def _refuse_absent(found: Sequence[Finding]) -> None:
     for finding in found:
         for sensitive in requirement_of(finding.requirement).sensitive_columns:
@@ -228,9 +186,9 @@ def _refuse_absent(found: Sequence[Finding]) -> None:
 class KnownColumns(NamedTuple):
     """Columns that others may know, and those that they may give away."""
 
+    by: Sequence[str] = ()  # the known ones
     confidential: Sequence[str] = ()  # columns whose values the known ones may give away record by record
     sensitive: Sequence[str] = ()  # columns of which the classes of the known ones may tell too much
-    by: Sequence[str] = ()  # the known ones
 
 
 def _known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -> KnownColumns:
@@ -249,7 +207,7 @@ def _known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -
                 raise ColumnRoleError(
                     f"Column {name!r} cannot be both {role} and known to others.", "Name it in one role only."
                 )
-    return KnownColumns(confidential, sensitive, known)
+    return KnownColumns(known, confidential, sensitive)
 
 
 class _AuditRun:
@@ -273,13 +231,7 @@ class _AuditRun:
         self.known = known = _known_columns(known or KnownColumns(), names, table=table.name)
         self._exposes = bool(known.by) and not (known.confidential and not known.sensitive)
         self.groupings = _groupings(asked, explicit, tuple(known.by) if self._exposes else ())
-        used = [
-            *(item.columns for item in asked),
-            *self.groupings,
-            known.by,
-            known.confidential,
-            known.sensitive,
-        ]
+        used = [*(item.columns for item in asked), *self.groupings, *known]
         counted = count_column(count, columns, table=table.name)
         self.person = person_columns(person, columns, count=count, table=table.name)
         together = list(dict.fromkeys(chain(*used)))
@@ -295,15 +247,9 @@ class _AuditRun:
         """The judgements summed up, one finding per requirement."""
         return summed_up(self.collapsed, self.judged)
 
-    def report(
-        self,
-        everybody: Population | None,
-        thresholds: Sequence[Fraction],
-        groups: int,
-    ) -> Audit:
+    def report(self, everybody: Population | None, thresholds: Sequence[Fraction], groups: int) -> Audit:
         """Measure all that is asked."""
         from ppdm_sql.audit.exposure import class_sizes, exposure, identifiable, risks
-        from ppdm_sql.audit.model import Audit
 
         collapsed, known = self.collapsed, self.known
         return Audit(
@@ -336,23 +282,6 @@ def _groupings(
     return list(found.values())
 
 
-def _refuse_population(population: object) -> None:
-    """Refuse a population where no class is measured in it."""
-    if population is not None:
-        raise InvalidOption(
-            "A population is given, and no columns to find persons by.", "Give --by Age,Gender."
-        )
-
-
-def _refuse_persons(person: Sequence[str]) -> None:
-    """Refuse persons where no class is measured in which to count them."""
-    if person:
-        raise InvalidOption(
-            "Persons are to be counted, and no columns are given to find them by.",
-            "Give --by Age,Gender, or --require 'k >= 5 on Age, Gender'.",
-        )
-
-
 def _judged(
     collapsed: Collapsed, asked: Sequence[Question], templates: Sequence[TemplateGroup], types: dict[str, str]
 ) -> list[Judged]:
@@ -364,26 +293,3 @@ def _judged(
         if question.requirement.counts is not Counts.PROTECTED
     ]
     return sorted(judged, key=lambda item: item.question.number)
-
-
-def population_of(
-    engine: Engine,
-    table: Table,
-    weights: str | None,
-    collapsed: Collapsed,
-    together: Sequence[str],
-    person: Sequence[str],
-    count: str | None = None,
-) -> Population:
-    """Collapse the population over columns of an audited table, in the order of the table's."""
-    # A row may be a person there.
-    columns = engine.columns(table)
-    names = [item.name for item in columns]
-    wanted = collapsed.in_order(together)
-    found = resolve_all(wanted, names, table=table.name)
-    counted = count_column(weights or (count if count in names else None), columns, table=table.name)
-    persons = person if weights is None and set(person) <= set(names) else ()
-    everybody = Collapsed(engine, table, found, counted, persons)
-    from ppdm_sql.audit.exposure import Population
-
-    return Population(table.name, everybody, dict(zip(wanted, found, strict=True)))

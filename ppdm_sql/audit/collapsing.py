@@ -223,18 +223,24 @@ def classes_in_population(collapsed: Collapsed, asked: Requirement) -> Table:
     """Give the classes of a requirement with the records of its population in them."""
     population = asked.population
     assert population is not None
-    names, codes = collapsed.in_order(asked.attributes), collapsed.codes
+    names = collapsed.in_order(asked.attributes)
     found = _population(collapsed.engine, population, names, collapsed.cut)
-    qi = codes(names)
-    return collapsed.make(
-        "classes_in_population",
-        {"atoms": collapsed.atoms_of(qi), "population_atoms": found.atoms},
-        columns={
-            "qi": qi,
-            "population_qi": found.codes([f"v{place}" for place in range(len(names))]),
-            "outside": found.codes(["outside"]),
-        },
-    )
+    codes = found.codes([f"v{place}" for place in range(len(names))])
+    return stacked_classes(collapsed, names, found.atoms, codes, found.codes(["outside"]))
+
+
+def stacked_classes(
+    collapsed: Collapsed,
+    names: Sequence[str],
+    population: Table,
+    codes: Sequence[str],
+    outside: Sequence[str],
+) -> Table:
+    """Give the classes of some columns with the records that a collapsed population has in them."""
+    qi = collapsed.codes(names)
+    tables = {"atoms": collapsed.atoms_of(qi), "population_atoms": population}
+    columns = {"qi": qi, "population_qi": codes, "outside": outside}
+    return collapsed.make("classes_in_population", tables, columns=columns)
 
 
 def _population(

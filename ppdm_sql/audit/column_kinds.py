@@ -77,27 +77,17 @@ class Look(StrEnum):
 
 @dataclass(frozen=True)
 class ValueShape:
-    """The shape of a column's values, from a sample of them, as shares of it.
+    """The shape of a column's values, from a sample of them, as shares of it."""
 
-    Args:
-        of_one_length: As long as most others.
-        identifying: E-mail and IP addresses, UUIDs, IBANs, social security and telephone numbers, links.
-        dates: Dates and time stamps.
-        numbers: Numbers without leading zeros.
-        whole: Whole numbers, of any type: pandas has those beside a NULL as floating-point numbers.
-        leading_zeros: Digits with a leading zero.
-        codes: Up to 20 letters, digits and marks, without blanks and with a digit.
-        sentences: Four words or more.
-    """
-
-    of_one_length: float = 0.0
+    of_one_length: float = 0.0  # as long as most others
+    # e-mail and IP addresses, UUIDs, IBANs, social security and telephone numbers, links
     identifying: float = 0.0
-    dates: float = 0.0
-    numbers: float = 0.0
-    whole: float = 0.0
-    leading_zeros: float = 0.0
-    codes: float = 0.0
-    sentences: float = 0.0
+    dates: float = 0.0  # dates and time stamps
+    numbers: float = 0.0  # numbers without leading zeros
+    whole: float = 0.0  # whole numbers, of any type: pandas has those beside a NULL as floating-point numbers
+    leading_zeros: float = 0.0  # digits with a leading zero
+    codes: float = 0.0  # up to 20 letters, digits and marks, without blanks and with a digit
+    sentences: float = 0.0  # four words or more
 
 
 def looks_like(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.collapsing import Collapsed, stacked_classes
 from ppdm_sql.audit.judging import judgements
 from ppdm_sql.audit.model import (
     ITSELF,
@@ -17,7 +17,8 @@ from ppdm_sql.audit.model import (
     Risk,
 )
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.count_column import count_column
+from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidSource
@@ -42,6 +43,27 @@ class Population:
     name: str  # its name, for printing
     collapsed: Collapsed  # the population, collapsed over the columns of the quasi-identifiers
     columns: Mapping[str, str]  # what the population calls each of those columns
+
+
+def population_of(
+    engine: Engine,
+    table: Table,
+    weights: str | None,
+    collapsed: Collapsed,
+    together: Sequence[str],
+    person: Sequence[str],
+    count: str | None = None,
+) -> Population:
+    """Collapse the population over columns of an audited table, in the order of the table's."""
+    columns = engine.columns(table)
+    names = [item.name for item in columns]
+    wanted = collapsed.in_order(together)
+    found = resolve_all(wanted, names, table=table.name)
+    counted = count_column(weights or (count if count in names else None), columns, table=table.name)
+    # where the population has no column of persons, a row is one
+    persons = person if weights is None and set(person) <= set(names) else ()
+    everybody = Collapsed(engine, table, found, counted, persons)
+    return Population(table.name, everybody, dict(zip(wanted, found, strict=True)))
 
 
 def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassSizes:
@@ -88,20 +110,12 @@ def risks(
 def _classes(collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None) -> Table:
     if population is None:
         return collapsed.classes(quasi_identifier)
-    named_there = [population.columns[name] for name in quasi_identifier]
-    return collapsed.make(
-        "population_classes",
-        {
-            "classes": collapsed.classes(quasi_identifier),
-            "atoms": collapsed.atoms,
-            "classes_of_population": population.collapsed.classes(named_there),
-            "atoms_of_population": population.collapsed.atoms,
-        },
-        columns={
-            "qi": collapsed.codes(quasi_identifier),
-            "population_qi": population.collapsed.codes(named_there),
-        },
-    )
+    there = population.collapsed
+    codes = there.codes([population.columns[name] for name in quasi_identifier])
+    known = sql("SELECT *, FALSE AS outside FROM {atoms}", atoms=there.atoms_of(codes))
+    of_all = stacked_classes(collapsed, quasi_identifier, collapsed.engine.overlay(known), codes, ["outside"])
+    held = sql("SELECT class_records, population_records FROM {c} WHERE class_records > 0", c=of_all)
+    return collapsed.engine.overlay(held)
 
 
 # -- who can be identified ----------------------------------------------------------------------------
@@ -155,76 +169,46 @@ def smallest_linked(
 
 @dataclass(frozen=True)
 class ValueConfidence:
-    """How surely a sensitive value can be inferred; holds a cell, so it is for the owner.
+    """How surely a sensitive value can be inferred; holds a cell, so it is for the owner."""
 
-    Args:
-        value: The value as text, None being NULL.
-        records: Records with it.
-        share: Those as a share of all records, in (0, 1]: what everybody may guess.
-        confidence: Its highest share in an equivalence class, in (0, 1].
-        certain: Records with it in classes where every record has it.
-    """
-
-    value: Value
-    records: int
-    share: float
-    confidence: float
-    certain: int
+    value: Value  # the value as text, None being NULL
+    records: int  # records with it
+    share: float  # those as a share of all records, in (0, 1]: what everybody may guess
+    confidence: float  # its highest share in an equivalence class, in (0, 1]
+    certain: int  # records with it in classes where every record has it
 
 
 @dataclass(frozen=True)
 class SensitiveExposure:
-    """What the equivalence classes give away of one sensitive column.
+    """What the equivalence classes give away of one sensitive column."""
 
-    Args:
-        sensitive: The column.
-        values: Number of its values, NULL being one.
-        distinct_l: The fewest different values of a class, at least 1.
-        entropy_l: The smallest exp(entropy) of a class, at least 1.
-        recursive_c: Recursive (c, 2)-diversity holds for every c above it; None where a class has one value
-            and no c is enough.
-        equal_t: The largest distance of a class from the table, in [0, 1], all values equally far apart.
-        ordered_t: The same by the order of the values; None where they have none, as texts.
-        by_value: One for each value, at most 100, those with the highest confidence first.
-    """
-
-    sensitive: str
-    values: int
-    distinct_l: int
-    entropy_l: float
+    sensitive: str  # the column
+    values: int  # number of its values, NULL being one
+    distinct_l: int  # the fewest different values of a class, at least 1
+    entropy_l: float  # the smallest exp(entropy) of a class, at least 1
+    # recursive (c, 2)-diversity holds for every c above it; None where a class has one value and no c is
+    # enough
     recursive_c: float | None
-    equal_t: float
-    ordered_t: float | None
+    equal_t: float  # the largest distance of a class from the table, in [0, 1], all values equally far apart
+    ordered_t: float | None  # the same by the order of the values; None where they have none, as texts
+    # one for each value, at most 100, those with the highest confidence first
     by_value: tuple[ValueConfidence, ...]
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """What the columns that others may know give away.
+    """What the columns that others may know give away."""
 
-    Args:
-        by: Those columns.
-        records: Of the table; persons, where they are counted, once for each class.
-        classes: Equivalence classes of these columns.
-        smallest: Records of the smallest class: k.
-        median: Of the classes' sizes.
-        mean: Of the classes' sizes.
-        largest: Records of the largest class.
-        alone: Records that are alone in their class.
-        in_small: Records in classes of fewer than five, those that are alone among them.
-        sensitive: One for each sensitive column.
-    """
-
-    by: tuple[str, ...]
-    records: int
-    classes: int
-    smallest: int
-    median: float
-    mean: float
-    largest: int
-    alone: int
-    in_small: int
-    sensitive: tuple[SensitiveExposure, ...]
+    by: tuple[str, ...]  # those columns
+    records: int  # of the table; persons, where they are counted, once for each class
+    classes: int  # equivalence classes of these columns
+    smallest: int  # records of the smallest class: k
+    median: float  # of the classes' sizes
+    mean: float  # of the classes' sizes
+    largest: int  # records of the largest class
+    alone: int  # records that are alone in their class
+    in_small: int  # records in classes of fewer than five, those that are alone among them
+    sensitive: tuple[SensitiveExposure, ...]  # one for each sensitive column
 
     def measures(self, counted: Counted = "records") -> list[tuple[str, float | None, str]]:
         """List measure, value, and what it says, of the classes."""

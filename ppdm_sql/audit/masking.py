@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.auditing import judged_classes
 from ppdm_sql.audit.comparing import (
+    counted,
     counting,
     fingerprint,
     named_people,
@@ -284,13 +285,12 @@ def _labelled(
 
 def _collapsed(engine: Engine, rows: Statement, values: Sequence[Sql], count: str | None) -> Table:
     """Collapse the labelled source: ``a0, a1, ...`` and ``records``."""
-    records, counts = counting(count)
     collapsed = sql(
-        "SELECT {values}, sum({records})::BIGINT AS records FROM {rows} WHERE {counts} GROUP BY ALL",
+        "SELECT {values}, {records} AS records FROM {rows} WHERE {counts} GROUP BY ALL",
         values=[sql("{v} AS a{place}", v=value, place=place) for place, value in enumerate(values)],
-        records=records,
+        records=counted(count),
         rows=rows,
-        counts=counts,
+        counts=counting(count)[1],
     )
     return engine.materialize("labelled", collapsed)
 

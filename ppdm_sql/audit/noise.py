@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ppdm_sql.audit.comparing import text
+from ppdm_sql.audit.comparing import counted, text
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over
@@ -107,9 +107,9 @@ def frequencies(engine: Engine, rows: Source, name: str) -> dict[str, int]:
     """Count the records of each value, as text and NULL aside."""
     read = rows.counted(engine, [name], None)
     query = sql(
-        "SELECT {value} AS value, sum({n})::BIGINT FROM {rows} AS s GROUP BY ALL",
+        "SELECT {value} AS value, {n} FROM {rows} AS s GROUP BY ALL",
         value=text(column(name, "s")),
-        n=1 if read.count is None else column(read.count, "s"),
+        n=counted(read.count),
         rows=read.table,
     )
     found = engine.query(query, step="audit frequencies")

@@ -32,59 +32,38 @@ _UNPAIRED = (Look.identifier, Look.text, Look.constant, Look.empty)
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What there is to know of a column before anything is decided; it holds no cell.
+    """What there is to know of a column before anything is decided; it holds no cell."""
 
-    Args:
-        column: Its name.
-        type: Its type, without the values of an ENUM.
-        values: Different values, NULL aside.
-        nulls: Records with NULL.
-        alone: Records whose value, or NULL, no other record has.
-        share_alone: Those as a share of all records, in [0, 1].
-        looks_like: ``direct identifier``, ``code``, ``date``, ``number``, ``category``, ``free text``,
-            ``constant``, ``empty`` or ``other``.
-    """
-
-    column: str
-    type: str
-    values: int
-    nulls: int
-    alone: int
-    share_alone: float
+    column: str  # its name
+    type: str  # its type, without the values of an ENUM
+    values: int  # different values, NULL aside
+    nulls: int  # records with NULL
+    alone: int  # records whose value, or NULL, no other record has
+    share_alone: float  # those as a share of all records, in [0, 1]
+    # ``direct identifier``, ``code``, ``date``, ``number``, ``category``, ``free text``, ``constant``,
+    # ``empty`` or ``other``
     looks_like: str
 
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """How far two columns together single records out.
+    """How far two columns together single records out."""
 
-    Args:
-        columns: Both.
-        classes: Combinations of their values.
-        alone: Records whose combination no other record has.
-        share_alone: Those as a share of all records, in [0, 1].
-    """
-
-    columns: tuple[str, str]
-    classes: int
-    alone: int
-    share_alone: float
+    columns: tuple[str, str]  # both
+    classes: int  # combinations of their values
+    alone: int  # records whose combination no other record has
+    share_alone: float  # those as a share of all records, in [0, 1]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A first look at a table.
+    """A first look at a table."""
 
-    Args:
-        records: Of the table.
-        columns: One for each column, in the order of the table.
-        pairs: The pairs of columns that single out most records, at most ten, most first. Columns that look
-            like direct identifiers or free text, constants, and columns that single out more than half of
-            the records by themselves are in none.
-    """
-
-    records: int
-    columns: tuple[ColumnProfile, ...]
+    records: int  # of the table
+    columns: tuple[ColumnProfile, ...]  # one for each column, in the order of the table
+    # the pairs of columns that single out most records, at most ten, most first. Columns that look like
+    # direct identifiers or free text, constants, and columns that single out more than half of the records by
+    # themselves are in none
     pairs: tuple[ColumnPair, ...]
 
     @property

@@ -27,8 +27,8 @@ from ppdm_sql.cli.output import (
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, takes
 from ppdm_sql.options import Reading, SuggestRequest
 from ppdm_sql.sources import given
-from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
+from ppdm_sql.taxonomy.tables import read_taxonomy, write_taxonomy
 
 EXAMPLES = (
     "ppdm taxonomy suggest bank.duckdb customers Job --into job.csv",

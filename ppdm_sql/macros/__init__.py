@@ -19,7 +19,7 @@ from ppdm_sql.version import __version__
 GENERAL = ("risk", "identifiable", "separation", "minimal_uniques", "version")
 """The macros that belong to no privacy model, without the prefix ``ppdm_``; models bring theirs."""
 
-PIECES = ("counted_cells", "counted_classes", "checked_rows")
+PIECES = ("compared_classes", "counted_cells", "counted_classes", "checked_rows")
 """The pieces; each calls only those behind it."""
 
 _PIECE = re.compile(r"MACRO \w+\((?P<parameters>[^)]*)\) AS TABLE\n(?P<query>.*);\n", re.DOTALL)

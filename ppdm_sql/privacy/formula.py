@@ -23,18 +23,13 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True)
 class Formula:
-    """One number of a state.
+    """One number of a state."""
 
-    Args:
-        total: How the groups' numbers become the state's: ``min``, ``max`` or ``sum``.
-        columns: The counted columns that the formula needs.
-        formula: Gives the SQL of a group's number; NULL where there is no group.
-        settled: Gives the SQL of whether a group's number is 0 and stays so whatever it is split into.
-    """
-
+    # how the groups' numbers become the state's: ``min``, ``max`` or ``sum``
     total: Literal["min", "max", "sum"]
-    columns: tuple[str, ...]
-    formula: Callable[[Columns], str]
+    columns: tuple[str, ...]  # the counted columns that the formula needs
+    formula: Callable[[Columns], str]  # gives the SQL of a group's number; NULL where there is no group
+    # gives the SQL of whether a group's number is 0 and stays so whatever it is split into
     settled: Callable[[Columns], str] | None = None
 
     def of(self, names: Columns) -> str:
@@ -46,17 +41,6 @@ class Formula:
 class ValueCounts:
     """The sensitive values that are counted in each group, and the table that the groups are of.
 
-    Args:
-        columns: The counted column of each value, in the order of the values, NULL last; for a template the
-            one of its protected value. The one column ``held``, where the values are too many for that.
-        totals: Gives the records of each value in the whole table; one scan, so only at need.
-        type: Of the sensitive column.
-        records: In the whole table.
-        population: The counted column of a group's records of the population, which are among its ``n`` then;
-            empty where no population is counted.
-        listed: Whether a group's values are a list, of which each that it holds has ``n``, its records, and
-            ``q``, those in the whole table.
-
     Example:
         >>> squares, counts = (lambda n, q: f"{n} * {n}"), ValueCounts(["p0", "p1"])
         >>> counts.sum({"p0": "a", "p1": "b"}, squares)
@@ -65,11 +49,18 @@ class ValueCounts:
         'coalesce(list_sum(list_sort(list_transform(h, lambda x: x.n * x.n))), 0)'
     """
 
+    # the counted column of each value, in the order of the values, NULL last; for a template the one of its
+    # protected value. The one column ``held``, where the values are too many for that
     columns: Sequence[str] = ()
+    # gives the records of each value in the whole table; one scan, so only at need
     totals: Callable[[], Sequence[int]] = tuple
-    type: str = ""
-    records: int = 0
+    type: str = ""  # of the sensitive column
+    records: int = 0  # in the whole table
+    # the counted column of a group's records of the population, which are among its ``n`` then; empty where
+    # no population is counted
     population: str = ""
+    # whether a group's values are a list, of which each that it holds has ``n``, its records, and ``q``,
+    # those in the whole table
     listed: bool = False
 
     def sum(self, names: Columns, term: Term, totals: Sequence[int] | None = None) -> str:

@@ -115,8 +115,9 @@ class HierarchyLevel:
 
     def _groups(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Table:
         """Write the values of the column into a working table ``value, label``."""
-        from ppdm_sql.taxonomy import Taxonomy, leaf_codes  # few requirements count by a hierarchy
-        from ppdm_sql.taxonomy.building import read_rows
+        from ppdm_sql.taxonomy.building import read_rows  # few requirements count by a hierarchy
+        from ppdm_sql.taxonomy.model import Taxonomy
+        from ppdm_sql.taxonomy.tables import leaf_codes
 
         place, _ = self.recorded()
         taxonomy = Taxonomy.from_csv(place)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from ppdm_sql.audit.auditing import population_of
 from ppdm_sql.audit.before_publishing import repeated_persons
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.column_kinds import Look
-from ppdm_sql.audit.exposure import class_sizes, risks
+from ppdm_sql.audit.exposure import class_sizes, population_of, risks
 from ppdm_sql.audit.model import LONG, ClassSizes, Counted, Risk, lay_out_class_sizes, lay_out_risks
 from ppdm_sql.audit.profiling import ColumnProfile, column_profiles
 from ppdm_sql.engine import Engine

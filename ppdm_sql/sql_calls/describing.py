@@ -17,8 +17,9 @@ from ppdm_sql.release import Release
 from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
-    from ppdm_sql.audit import Audit, Exposure, Profile
-    from ppdm_sql.audit.model import Counted, Risk
+    from ppdm_sql.audit.exposure import Exposure
+    from ppdm_sql.audit.model import Audit, Counted, Risk
+    from ppdm_sql.audit.profiling import Profile
     from ppdm_sql.comparison.model import Comparison
     from ppdm_sql.release.applied import AppliedTable
     from ppdm_sql.release.applying import Applied

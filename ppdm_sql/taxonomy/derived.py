@@ -35,12 +35,6 @@ EXAMPLES = "dates, dates month,year, prefixes, prefixes 1,3, or ranges 5,10,20"
 class DerivedTaxonomy:
     """A rule by which the values of a column make a taxonomy.
 
-    Args:
-        name: ``dates``: days, months, quarters, years, decades; ``prefixes``: codes, masked from the right;
-            ``ranges``: intervals of round widths.
-        levels: For dates the groups wanted (all by default), for prefixes their lengths (all by default), for
-            ranges the widths, narrowest first.
-
     Example:
         >>> DerivedTaxonomy.of_text("ranges 5, 10, 20")
         DerivedTaxonomy(name='ranges', levels=('5', '10', '20'))
@@ -48,7 +42,11 @@ class DerivedTaxonomy:
         True
     """
 
+    # ``dates``: days, months, quarters, years, decades; ``prefixes``: codes, masked from the right;
+    # ``ranges``: intervals of round widths
     name: str
+    # for dates the groups wanted (all by default), for prefixes their lengths (all by default), for ranges
+    # the widths, narrowest first
     levels: tuple[str, ...] = ()
 
     @classmethod

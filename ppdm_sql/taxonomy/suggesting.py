@@ -11,7 +11,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine import count_column as counts
 from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.engine.types import MOMENTS, is_number, is_ordered, kind_of
+from ppdm_sql.engine.types import MOMENTS, NUMBERS, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.taxonomy.derived import MASK, MOST_PREFIXES, DerivedTaxonomy, prefix_paths
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
@@ -49,12 +49,15 @@ def suggest(
     columns = engine.columns(source)
     name = resolve(column, [item.name for item in columns], table=table)
     found = next(item for item in columns if item.name == name)
-    count = _checked_count(engine, source, count_column, columns, table)
+    count = counts.count_column(count_column, columns, table=table)
+    if count is not None:
+        counts.check_counts(engine, source, count)
     with engine.workspace():
         values = _value_counts(engine, source, name, count)
         if rule is not None:
             return DerivedTaxonomy.named(rule).of_values(engine, values, found, table=table)
-        ordered = found.type == "TIME" or _is_moment(found.type) or _is_bounded_number(found.type)
+        moment_or_number = kind_of(found.type) in (*MOMENTS, *NUMBERS) and is_ordered(found.type)
+        ordered = found.type == "TIME" or moment_or_number
         paths = (_interval_paths if ordered else _text_paths)(engine, values, found, levels, fanout)
     if not paths:
         raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
@@ -80,29 +83,12 @@ def _parts(levels: int, fanout: int) -> int:
     return parts
 
 
-def _checked_count(
-    engine: Engine, source: Table, count: str | None, columns: Sequence[Column], table: str
-) -> str | None:
-    found = counts.count_column(count, columns, table=table)
-    if found is not None:
-        counts.check_counts(engine, source, found)
-    return found
-
-
 def _value_counts(engine: Engine, source: Table, name: str, count: str | None) -> Table:
     step = "value_counts" if count is None else "counted_value_counts"
     columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
     return engine.materialize(
         "value_counts", bind(f"taxonomy/{step}", tables={"source": source}, columns=columns)
     )
-
-
-def _is_moment(type_text: str) -> bool:
-    return kind_of(type_text) in MOMENTS
-
-
-def _is_bounded_number(type_text: str) -> bool:
-    return is_number(type_text) and is_ordered(type_text)
 
 
 # -- numbers, dates and times -----------------------------------------------------------------
@@ -115,11 +101,12 @@ def _interval_paths(
     levels = levels or LEVELS
     parts = {"intervals": _parts(levels, fanout)}
     query = bind("taxonomy/quantiles", tables={"value_counts": values}, values=parts)
-    step = "moment_bounds" if _is_moment(column.type) else "run_bounds"
+    is_moment = kind_of(column.type) in MOMENTS
+    step = "moment_bounds" if is_moment else "run_bounds"
     runs = engine.materialize("quantiles", query)
     rows = engine.query(bind(f"taxonomy/{step}", tables={"quantiles": runs}), step=step)
     starts = [
-        lower if before is None or _is_moment(column.type) else roundest(before, lower, column.type)
+        lower if before is None or is_moment else roundest(before, lower, column.type)
         for lower, _, before in rows
     ]
     last = rows[-1][1] if rows else ""

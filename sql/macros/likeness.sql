@@ -3,27 +3,6 @@
 -- How much more frequent a sensitive value is in a class than in the table, at most: (p - q) / q of its shares.
 -- Source: Cao, Karras 2012, doi:10.14778/2350229.2350255.
 CREATE OR REPLACE MACRO ppdm_likeness(tbl, qi, sensitive, person := NULL) AS TABLE
-WITH cells AS MATERIALIZED (
-    SELECT *
-    FROM counted_cells(tbl, qi, 'qi', sensitive, 'sensitive', person)
-),
-classes AS (
-    SELECT
-        COLUMNS('(?s)^q_.*'),
-        CAST(sum(c.first_of_class) AS HUGEINT) AS class_records,
-        list({'records': c.records, 'value_records': t.value_records, 'table_records': t.table_records}) AS "values"
-    FROM cells AS c
-    INNER JOIN (
-        SELECT
-            v.value,
-            sum(v.first_of_value) AS value_records,
-            sum(sum(v.first_of_table)) OVER () AS table_records
-        FROM cells AS v
-        GROUP BY v.value
-    ) AS t
-        ON c.value IS NOT DISTINCT FROM t.value
-    GROUP BY ALL
-)
 SELECT
     COLUMNS('(?s)^q_(.*)$') AS '\1',
     CAST(class_records AS BIGINT) AS records,
@@ -34,4 +13,4 @@ SELECT
         CAST(v.records * v.table_records - v.value_records * class_records AS DOUBLE)
         / CAST(v.value_records * class_records AS DOUBLE)
         <= -ln(CAST(v.value_records AS DOUBLE) / CAST(v.table_records AS DOUBLE)))) AS enhanced
-FROM classes;
+FROM compared_classes(tbl, qi, 'qi', sensitive, 'sensitive', person);

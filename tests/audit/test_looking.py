@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ppdm_sql
-from ppdm_sql.audit import Exposure, Profile
 from ppdm_sql.audit.column_kinds import ValueShape, looks_like
+from ppdm_sql.audit.exposure import Exposure
+from ppdm_sql.audit.profiling import Profile
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn

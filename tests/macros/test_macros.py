@@ -40,20 +40,8 @@ POOLS: dict[str, list[Any]] = {
 }
 HOSTILE = ["records", "value", "class", "qi", "tbl", "ic", "sensitive", "q_records", "s_value", "c", "d", "v"]
 HOSTILE += ["t", "k", "values", "class_records", "select", 'quo"te', "it's", '"; DROP TABLE t; --', "日本"]
-HOSTILE += [
-    "a.b",
-    "line\nbreak",
-    "\\0",
-    "\\1",
-    "a\\",
-    " lead",
-    "%s",
-    "$1",
-    "--",
-    "MiXed",
-    "(?s)^q_.*",
-    "Größe",
-]
+HOSTILE += ["a.b", "line\nbreak", "\\0", "\\1", "a\\", " lead", "%s", "$1", "--", "MiXed", "(?s)^q_.*"]
+HOSTILE += ["Größe"]
 GIVEN = dict.fromkeys(("qi", "ic", "by", "columns"), "['p', 'q']") | dict.fromkeys(
     ("sensitive", "confidential"), "'s'"
 )

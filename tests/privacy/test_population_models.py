@@ -19,19 +19,14 @@ from oracle import BOTTOM, PDA, Crowd, NoSolution, Source, Values
 from privacy_models import HALF, METHODS, Row, number_of
 
 import ppdm_sql
-from ppdm_sql.engine import Column
 from ppdm_sql.errors import (
-    ColumnRoleError,
     GuaranteeNotMet,
     InvalidOption,
     InvalidSource,
-    PpdmError,
-    RequirementSyntaxError,
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
-from ppdm_sql.privacy import parse, parse_measure
+from ppdm_sql.privacy import parse
 
 PEOPLE = st.lists(
     st.tuples(st.sampled_from("abcq"), st.sampled_from(["x", "y", None, "w"]), st.booleans()),
@@ -74,58 +69,6 @@ def smallest(table: Counter[Row], population: Counter[Row]) -> int:
 def presences(table: Counter[Row], population: Counter[Row]) -> list[Fraction]:
     """The share that the table holds of each class of the population."""
     return [Fraction(table[of_class], n) for of_class, n in population.items()]
-
-
-# --- the language
-
-
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [
-        ("k-map >= 5 on Sex, Job in census", "k-map >= 5 on Sex, Job in census"),
-        ("K-MAP≥5 ON Sex IN a.census ( n )", "k-map >= 5 on Sex in a.census(n)"),
-        (
-            'k-map >= 5 on "odd ""c" in census.main."in (n)"("a b")',
-            'k-map >= 5 on "odd ""c" in census.main."in (n)"("a b")',
-        ),
-        ("k-map >= 1 on on, in in in", "k-map >= 1 on on, in in in"),
-        ("presence 0.01 to 1/2 on Sex in census(n)", "presence 1% to 50% on Sex in census(n)"),
-        ("presence 0 to 50% on Sex in census", "presence <= 50% on Sex in census"),
-        ("presence 5% to 100% on Sex in census", "presence >= 5% on Sex in census"),
-        ("presence <= 1/3 on Sex in census", "presence <= 1/3 on Sex in census"),
-        ("presence -> Disease <= 50%", "presence -> Disease <= 50%"),
-        ("presence, to -> Disease <= 50%", "presence, to -> Disease <= 50%"),
-    ],
-)
-def test_they_are_read_and_keep_no_word_for_themselves(text: str, printed: str) -> None:
-    assert str(parse(text)) == printed == str(parse(printed))
-
-
-def test_without_limits_they_are_measures() -> None:
-    for text in ("k-map on Sex in census", "presence on Sex in census"):
-        assert str(parse_measure(text)) == text
-        with pytest.raises(RequirementSyntaxError, match="only ppdm audit"):
-            parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "words"),
-    [
-        ("k-map >= 0 on Sex in p", InvalidOption, "below 1"),
-        (f"k-map >= 1{'0' * 31} on Sex in p", InvalidOption, "large enough"),
-        ("k-map >= 5 on Sex", RequirementSyntaxError, "'in' and the table of the population"),
-        ("k-map >= 5 on Sex in p(n", RequirementSyntaxError, r"Expected '\)'"),
-        ("k-map >= 5 on Sex in a.b.c.d", RequirementSyntaxError, "or the end"),
-        ("k-map >= 5 on Sex, Sex in p", ColumnRoleError, "twice"),
-        ("presence 50% to 1% on Sex in p", InvalidOption, "no range"),
-        ("presence 0 to 0 on Sex in p", InvalidOption, "no range"),
-        ("presence 1% to 101% on Sex in p", InvalidOption, "no range"),
-        ("presence 5% on Sex in p", RequirementSyntaxError, "Expected 'to'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(text: str, error: type[PpdmError], words: str) -> None:
-    with pytest.raises(error, match=words):
-        parse(text)
 
 
 # --- the audit
@@ -501,12 +444,3 @@ def test_the_sql_calls_take_them() -> None:
         "SELECT ppdm_parse_requirement('presence 1% to 50% on x in p(n)')"
     ).fetchone() or ((),)
     assert (parts["kind"], parts["columns"], parts["threshold"]) == ("presence", ["x"], 0.5)
-
-
-def test_two_parties_are_told_that_they_drive_no_run_of_theirs() -> None:
-    asked = IntegrateRequest(
-        require=["k-map >= 5 on x in p"], class_column="cls", into="r", key=["id"], owns=["x"]
-    )
-    columns = [Column(name, "VARCHAR") for name in ("id", "x", "cls")]
-    with pytest.raises(InvalidOption, match="drives no run of two parties"):
-        Ownership.of(asked, columns, "t")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, RequirementSyntaxError, UnknownColumn
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, PpdmError, RequirementSyntaxError, UnknownColumn
 from ppdm_sql.privacy import (
     KAnonymity,
     LDiversity,
@@ -95,6 +95,19 @@ def test_each_form_is_read(text: str, expected: Requirement) -> None:
         ("t <= 20% of D on Sex", "t <= 0.2 of D on Sex"),
         ("t <= 0 of D on Sex", "t <= 0 of D on Sex"),
         ("t <= 1/7 of D on Sex", "t <= 1/7 of D on Sex"),
+        ("average risk <= 5% on Sex, Job", "average risk <= 5% on Sex, Job"),
+        ("Average  RISK≤1/3 ON Sex", "average risk <= 1/3 on Sex"),
+        ("beta <= 1.5 of Disease on Sex, Job", "beta <= 1.5 of Disease on Sex, Job"),
+        ("BETA≤3/2 OF Disease ON Sex", "beta <= 1.5 of Disease on Sex"),
+        ("Enhanced Beta <= 2 of Disease on Sex", "enhanced beta <= 2 of Disease on Sex"),
+        ("DELTA≤3/2 OF Disease ON Sex", "delta <= 1.5 of Disease on Sex"),
+        ("recursive c = 3, l = 2 of Disease on Sex, Job", "recursive c = 3, l = 2 of Disease on Sex, Job"),
+        ("RECURSIVE C=5/2,L=3 OF Disease ON Sex", "recursive c = 2.5, l = 3 of Disease on Sex"),
+        ("K-MAP≥5 ON Sex IN a.census ( n )", "k-map >= 5 on Sex in a.census(n)"),
+        ("presence 0.01 to 1/2 on Sex in census(n)", "presence 1% to 50% on Sex in census(n)"),
+        ("presence 0 to 50% on Sex in census", "presence <= 50% on Sex in census"),
+        ("presence 5% to 100% on Sex in census", "presence >= 5% on Sex in census"),
+        ("presence <= 1/3 on Sex in census", "presence <= 1/3 on Sex in census"),
     ],
 )
 def test_each_form_is_printed_in_one_way(text: str, printed: str) -> None:
@@ -150,6 +163,18 @@ def test_bare_value_ends_at_the_limit_sign() -> None:
         "entropy l >= 2 of on on of",
         "t <= 0.5 of of on on, t",
         "NULL -> null = 'null' <= 50%",
+        "average, risk -> Disease <= 50%",
+        "average -> Disease <= 50%",
+        "beta -> Disease <= 50%",
+        "enhanced, beta -> Disease <= 50%",
+        "delta, of -> Disease <= 50%",
+        "delta -> Disease <= 50%",
+        "recursive, c -> Disease <= 50%",
+        "recursive -> Disease <= 50%",
+        "presence, to -> Disease <= 50%",
+        "presence -> Disease <= 50%",
+        "k-map >= 1 on on, in in in",
+        'k-map >= 5 on "odd ""c" in census.main."in (n)"("a b")',
     ],
 )
 def test_keywords_are_names_where_a_name_stands(text: str) -> None:
@@ -298,6 +323,62 @@ def test_an_audit_reads_and_prints_requirements_without_a_limit(text: str, of: R
     assert str(Measure(of)) == text
     assert parse_measure(str(of)) == of
     with pytest.raises(RequirementSyntaxError, match="only ppdm audit"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("average risk on Sex", "'<=';"),
+        ("beta of D on Sex", "'<=';"),
+        ("delta of D on Sex", "'<=';"),
+        ("recursive l = 2 of D on Sex", "'c';"),
+        ("k-map on Sex in census", "'>=';"),
+        ("presence on Sex in census", "a share, '<=' or '>=';"),
+    ],
+)
+def test_every_other_form_without_a_limit_is_a_measure(text: str, limit: str) -> None:
+    assert str(parse_measure(text)) == text
+    with pytest.raises(RequirementSyntaxError, match=f"Expected {limit} only ppdm audit"):
+        parse(text)
+
+
+def test_the_enhanced_kind_is_nothing_without_its_limit() -> None:
+    with pytest.raises(RequirementSyntaxError, match=r"Expected '<='[\s\S]*enhanced beta <= 1.5 of"):
+        parse_measure("enhanced beta of Disease on Sex")
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("average risk <= 0 on Sex", InvalidOption, "outside"),
+        ("average risk <= 101% on Sex", InvalidOption, "outside"),
+        ("beta <= -1 of D on Sex", InvalidOption, "below 0"),
+        (f"beta <= 1{'0' * 30} of D on Sex", InvalidOption, "too large"),
+        (f"enhanced beta <= 1{'0' * 30} of D on Sex", InvalidOption, "too large"),
+        ("beta <= 1 of Sex on Sex", ColumnRoleError, "sensitive"),
+        ("delta <= -1 of D on Sex", InvalidOption, "below 0"),
+        (f"delta <= 1{'0' * 30} of D on Sex", InvalidOption, "too large"),
+        ("delta <= 1 of Sex on Sex", ColumnRoleError, "sensitive"),
+        ("recursive c = 0, l = 2 of D on Sex", InvalidOption, "not above 0"),
+        (f"recursive c = 1{'0' * 30}, l = 2 of D on Sex", InvalidOption, "too large"),
+        ("recursive c = 3, l = 1 of D on Sex", InvalidOption, "asks for nothing"),
+        (f"recursive c = 3, l = 1{'0' * 30} of D on Sex", InvalidOption, "too large"),
+        ("recursive c = 3, l = 2 of Sex on Sex", ColumnRoleError, "sensitive"),
+        ("k-map >= 0 on Sex in p", InvalidOption, "below 1"),
+        (f"k-map >= 1{'0' * 31} on Sex in p", InvalidOption, "large enough"),
+        ("k-map >= 5 on Sex", RequirementSyntaxError, "'in' and the table of the population"),
+        ("k-map >= 5 on Sex in p(n", RequirementSyntaxError, r"Expected '\)'"),
+        ("k-map >= 5 on Sex in a.b.c.d", RequirementSyntaxError, "or the end"),
+        ("k-map >= 5 on Sex, Sex in p", ColumnRoleError, "twice"),
+        ("presence 50% to 1% on Sex in p", InvalidOption, "no range"),
+        ("presence 0 to 0 on Sex in p", InvalidOption, "no range"),
+        ("presence 1% to 101% on Sex in p", InvalidOption, "no range"),
+        ("presence 5% on Sex in p", RequirementSyntaxError, "Expected 'to'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, error: type[PpdmError], words: str) -> None:
+    with pytest.raises(error, match=words):
         parse(text)
 
 

@@ -33,16 +33,15 @@ from ppdm_sql.errors import (
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.taxonomy import (
-    Interval,
+from ppdm_sql.taxonomy.model import Interval
+from ppdm_sql.taxonomy.suggesting import roundest, suggest
+from ppdm_sql.taxonomy.tables import (
     check_intervals,
     leaf_codes,
     read_taxonomy,
-    suggest,
     uncovered_values,
     write_taxonomy,
 )
-from ppdm_sql.taxonomy.suggesting import roundest
 
 Node = tuple[str, tuple["Node", ...]]
 """A tree written out: a label and the trees below it."""
@@ -52,36 +51,10 @@ JOBS = {
 }
 CELL = "Quokka-7731"
 HOSTILE = [
-    "",
-    " ",
-    ";",
-    '"',
-    '""',
-    "\n",
-    "\r\n",
-    "\r",
-    ",",
-    "a;b",
-    'say "x"',
-    "*",
-    "**",
-    "NULL",
-    "é",
-    "e\u0301",
+    *("", " ", ";", '"', '""', "\n", "\r\n", "\r", ",", "a;b", 'say "x"', "*", "**", "NULL", "é", "e\u0301"),
+    *("\ufeff", "\ufeffa", "日本", "'; DROP TABLE t; --", "[1, 2)", "[1, 2]", "\x00", "\t", "\u2028", "$a"),
+    *("x" * 3000, "Group 1", "-1", "30", "30.0", "\x1b[2J"),
 ]
-HOSTILE += [
-    "\ufeff",
-    "\ufeffa",
-    "日本",
-    "'; DROP TABLE t; --",
-    "[1, 2)",
-    "[1, 2]",
-    "\x00",
-    "\t",
-    "\u2028",
-    "$a",
-]
-HOSTILE += ["x" * 3000, "Group 1", "-1", "30", "30.0", "\x1b[2J"]
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Collapse: from a source table to atoms, the distinct combinations with their counts, as small codes.
 
-This is the only time that a run reads the source. Everything after works on the atoms: the search on
-tables derived from them, and the release, which is the atoms written out again.
+This is the only time that a run reads the source: the same at each look, and values are equal only where
+their texts are. Everything after works on the atoms: the search on tables derived from them, and the release,
+which is the atoms written out again.
 
 Working tables made here, all temporary:
 
@@ -19,31 +20,52 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.engine import Column, Engine, statements
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
+from ppdm_sql.engine.exact import exact_values, is_plain
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.statements import Sql, Statement, joined, sql
+from ppdm_sql.engine.source import is_stable
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, sql
 from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.arrays import Codes, Counts
-from ppdm_sql.methods.base.source import count_coded_records
+
+ROW = "rowid"
+
+
+def read_source(
+    engine: Engine,
+    table: Table,
+    columns: Sequence[Column],
+    *,
+    as_they_are: Sequence[Column] = (),
+    rows: bool = False,
+    copy: bool = False,
+) -> Table:
+    """Give what a run reads in the place of its source; it lasts as long as the engine's workspace.
+
+    A table of DuckDB is read as it stands, within :meth:`Engine.snapshot`. Anything else may say something
+    else at the next look (a view over ``random()``, a file that is being written), so it is read here, once.
+    """
+    plain = {item.name: column(item.name, "s") for item in as_they_are}
+    values = exact_values(engine, table, columns) | plain
+    stable = not copy and is_stable(engine, table)
+    if stable and is_plain(values):
+        return table
+    read = ({ROW: column(ROW, "s")} if rows else {}) | values
+    named = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in read.items()]
+    query = sql("SELECT {named} FROM {table} AS s", named=named, table=table)
+    return engine.overlay(query) if stable else engine.materialize("source", query)
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The values of one column, coded.
+    """The values of one column, coded."""
 
-    Args:
-        column: The source column.
-        table: Working table ``value, code``.
-        size: Number of values, NULL included.
-        has_null: Whether the last code is NULL.
-    """
-
-    column: Column
-    table: Table
-    size: int
-    has_null: bool
+    column: Column  # of the source
+    table: Table  # working table ``value, code``
+    size: int  # number of values, NULL included
+    has_null: bool  # whether the last code is NULL
 
 
 @dataclass(frozen=True)
@@ -56,21 +78,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class Atoms:
-    """A collapsed source.
+    """A collapsed source."""
 
-    Args:
-        table: Working table of the atoms.
-        coded: Dictionaries in the order of the columns ``c0, c1, ...``.
-        kept: Columns ``k0, k1, ...``.
-        records: Records in the source, counts added up.
-        persons: Persons in the source, whose numbers stand in ``person``; None where records are counted.
-    """
-
-    table: Table
-    coded: tuple[Dictionary, ...]
-    kept: tuple[Kept, ...]
-    records: int
-    persons: int | None = None
+    table: Table  # working table of the atoms
+    coded: tuple[Dictionary, ...]  # in the order of the columns ``c0, c1, ...``
+    kept: tuple[Kept, ...]  # columns ``k0, k1, ...``
+    records: int  # in the source, counts added up
+    persons: int | None = None  # whose numbers stand in ``person``; None where records are counted
 
     @property
     def counted(self) -> int:
@@ -125,7 +139,7 @@ def coded_columns(
 def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> Table:
     step = "dictionary" if count is None else "counted_dictionary"
     columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
-    query = statements.bind(f"base/{step}", tables={"source": source}, columns=columns)
+    query = bind(f"base/{step}", tables={"source": source}, columns=columns)
     return engine.materialize("dictionary", query)
 
 
@@ -225,6 +239,29 @@ def _code(dictionary: Dictionary, table: str) -> Statement:
     return sql(small, code=code)
 
 
+def count_coded_records(
+    engine: Engine, coded: Table, columns: Sequence[str], count: str, *, source: str
+) -> int:
+    """Add up the records of coded rows, once no value lacks a code.
+
+    A value lacks one that was not there when the values were numbered.
+    """
+    missing = [sql("{c} IS NULL", c=column(name)) for name in columns]
+    query = sql(
+        "SELECT count(*) FILTER ({missing}), CAST(sum({n}) AS BIGINT) FROM {coded}",
+        missing=joined(missing or [sql("false")], " OR "),
+        n=column(count),
+        coded=coded,
+    )
+    ((faults, number),) = engine.query(query, step="uncoded")
+    if faults:
+        raise InvalidSource(
+            f"{source!r} gave different rows each time it was read.",
+            "Write it into a table first, such as CREATE TABLE t AS FROM the_view, and name that table.",
+        )
+    return int(number or 0)  # no rows have no sum
+
+
 def counts_by_class(
     engine: Engine, atoms: Atoms, attributes: Sequence[int], classes: int | None
 ) -> dict[int, Counts]:
@@ -246,20 +283,16 @@ def counts_by_class(
     return counts
 
 
-def value_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+def value_counts(engine: Engine, atoms: Atoms, attribute: int, number: str = "sum(n)::BIGINT") -> Codes:
     """Count the records of each value of one coded column; one scan of the atoms."""
-    return _counted(engine, atoms, attribute, "sum(n)::BIGINT")
-
-
-def person_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
-    """Count the persons with each value of one coded column; one scan of the atoms."""
-    return _counted(engine, atoms, attribute, "count(DISTINCT person)")
-
-
-def _counted(engine: Engine, atoms: Atoms, attribute: int, number: str) -> Codes:
     rows = engine.arrays(
         f"SELECT c{attribute} AS a, {number} AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
     )
     counts = np.zeros(atoms.coded[attribute].size, dtype=np.int64)
     counts[rows["a"].astype(np.int64)] = rows["n"]
     return counts
+
+
+def person_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+    """Count the persons with each value of one coded column; one scan of the atoms."""
+    return value_counts(engine, atoms, attribute, "count(DISTINCT person)")

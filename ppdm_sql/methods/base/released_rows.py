@@ -30,19 +30,12 @@ UNFOLDED = "unnest(CASE WHEN n = 1 THEN [0] ELSE range(n) END)"
 
 @dataclass(frozen=True)
 class Output:
-    """One column of a release: where it comes from in the atoms, and its name.
+    """One column of a release: where it comes from in the atoms, and its name."""
 
-    Args:
-        atom: ``c<i>`` or ``k<i>``, or ``n`` for the count column.
-        name: Its released name.
-        treatment: What the release says of it.
-        of: The interval column whose bound it is, if it is one.
-    """
-
-    atom: str
-    name: str
-    treatment: Treatment
-    of: str | None = None
+    atom: str  # ``c<i>`` or ``k<i>``, or ``n`` for the count column
+    name: str  # its released name
+    treatment: Treatment  # what the release says of it
+    of: str | None = None  # the interval column whose bound it is, if it is one
 
     @property
     def position(self) -> int | None:
@@ -52,20 +45,15 @@ class Output:
 
 @dataclass(frozen=True)
 class MaskedAtoms:
-    """A collapsed source with what a release shows in place of codes.
+    """A collapsed source with what a release shows in place of codes."""
 
-    Args:
-        atoms: The collapsed source.
-        nodes: For masked columns, by position, the node that each code is shown as. A column that is not
-            here shows its values.
-        labels: Working table ``attribute`` (position), ``node, label, lower, upper``; None where nothing is
-            masked.
-        whole: Positions of coded columns that show every value of the source somewhere.
-    """
-
-    atoms: Atoms
+    atoms: Atoms  # the collapsed source
+    # for masked columns, by position, the node that each code is shown as. A column that is not here shows
+    # its values
     nodes: Mapping[int, Codes] = field(default_factory=dict)
+    # working table ``attribute`` (position), ``node, label, lower, upper``; None where nothing is masked
     labels: Table | None = None
+    # positions of coded columns that show every value of the source somewhere
     whole: frozenset[int] = frozenset()
 
     def is_packed(self, output: Output) -> bool:

@@ -16,23 +16,14 @@ Treatments: TypeAlias = Sequence[tuple[Treatment, Sequence[str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Roles(ABC):
-    """Columns of the source by role, spelled as the source spells them.
+    """Columns of the source by role, spelled as the source spells them."""
 
-    Args:
-        class_column: The column that the release must keep predictable, or None.
-        kept: Columns released as they are.
-        pseudonyms: Direct identifiers replaced by keyed pseudonyms.
-        dropped: Direct identifiers that are left out.
-        count: Column of counts, or None.
-        person: Columns that say whose record a row is; none where a record is a person.
-    """
-
-    class_column: str | None
-    kept: tuple[str, ...]
-    pseudonyms: tuple[str, ...]
-    dropped: tuple[str, ...]
-    count: str | None = None
-    person: tuple[str, ...] = ()
+    class_column: str | None  # the column that the release must keep predictable, or None
+    kept: tuple[str, ...]  # columns released as they are
+    pseudonyms: tuple[str, ...]  # direct identifiers replaced by keyed pseudonyms
+    dropped: tuple[str, ...]  # direct identifiers that are left out
+    count: str | None = None  # column of counts, or None
+    person: tuple[str, ...] = ()  # columns that say whose record a row is; none where a record is a person
 
     @property
     @abstractmethod

@@ -20,7 +20,7 @@ from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept
-from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.pseudonyms import pseudonym, split_off
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.options import Request
@@ -149,8 +149,6 @@ class Run(ABC, Generic[Transformed]):
             )
         if not share:
             return
-        from ppdm_sql.methods.base.splitting import split_off
-
         of = self.engine, self.table, self.roles.person, self.roles.count
         self.table, self.control = split_off(*of, share, source_name=self.source)
 

@@ -27,11 +27,10 @@ from ppdm_sql.engine.statements import render, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
-from ppdm_sql.methods.base.collapse import Kept
+from ppdm_sql.methods.base.collapse import Kept, read_source
 from ppdm_sql.methods.base.pseudonyms import keyed_pseudonym, padded
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.correlations import deviation, filter_attack, mixing_matrix
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,

@@ -24,11 +24,10 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
 from ppdm_sql.engine.person_columns import check_persons, person_columns
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, check_choice
-from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
+from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
 from ppdm_sql.methods.swapping.identification import identify
 from ppdm_sql.methods.swapping.marginals import Share, rounded_changes

@@ -24,9 +24,8 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, NUMBERS, Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.collapse import Atoms, Dictionary, collapse
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, collapse, read_source
 from ppdm_sql.methods.base.released_rows import recoded
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down.counts import CountTable, GroupsByValue, Params
 from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression

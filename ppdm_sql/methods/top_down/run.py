@@ -30,10 +30,9 @@ from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, check_choice, said
 from ppdm_sql.methods.base.arrays import Counts, Floats
-from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
+from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.constraints import Constraints, check_absent, constraints_of
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut

@@ -23,9 +23,8 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.base.arrays import registered
-from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, read_source
 from ppdm_sql.methods.base.released_rows import recoded
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun

@@ -23,9 +23,8 @@ from ppdm_sql.engine.statements import bind, literal, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
 from ppdm_sql.methods.base.arrays import registered
-from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
+from ppdm_sql.methods.base.collapse import Dictionary, coded_rows, count_coded_records
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
-from ppdm_sql.methods.base.source import count_coded_records
 from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION
 
 FEW_KEYS, TIMES = 4_000_000, 16

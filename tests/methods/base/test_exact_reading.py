@@ -17,7 +17,7 @@ from ppdm_sql.engine.exact import exact_columns, exact_values, is_plain
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.engine.source import is_stable
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
-from ppdm_sql.methods.base.source import count_coded_records, read_source
+from ppdm_sql.methods.base.collapse import count_coded_records, read_source
 from ppdm_sql.methods.swapping.marginals import bounds
 from ppdm_sql.release import Draft, publishing
 
@@ -347,8 +347,8 @@ def test_a_value_that_was_not_numbered_is_an_error_of_the_source(
 def test_a_run_that_reads_a_changing_view_twice_is_refused(
     connection: duckdb.DuckDBPyConnection, db: ppdm_sql.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppdm_sql.methods.base.source.is_stable", lambda engine, table: True)
-    monkeypatch.setattr("ppdm_sql.methods.base.source.is_plain", lambda values: True)
+    monkeypatch.setattr("ppdm_sql.methods.base.collapse.is_stable", lambda engine, table: True)
+    monkeypatch.setattr("ppdm_sql.methods.base.collapse.is_plain", lambda values: True)
     connection.execute(
         "CREATE VIEW wild AS SELECT id, class, if(id = 0, NULL, random()::VARCHAR) AS lot FROM people"
     )

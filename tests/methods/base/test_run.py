@@ -11,11 +11,10 @@ import pytest
 import ppdm_sql
 from ppdm_sql.engine.names import resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, NameTaken
-from ppdm_sql.methods.base.collapse import Atoms, collapse
+from ppdm_sql.methods.base.collapse import Atoms, collapse, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.options import Request
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Draft, ReleasedColumn
