@@ -9,11 +9,10 @@ from unittest import mock
 
 import duckdb
 import pytest
-from cases import expected, quote, released
+from cases import expected, quote, released, solved
 from cases_tds import TdsCase, generalize
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import NoSolution
 from oracle_tds import History
 from oracle_worth import Worth, of_k, worth
 from runs import loaded
@@ -27,12 +26,8 @@ SHARES = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 5), Fraction
 
 def oracle_run(case: TdsCase, share: Fraction, detail: float | None) -> tuple[Worth, History]:
     made = worth(case, int(share * sum(case.source.counts)), detail)
-    try:
-        history = made.run()
-    except NoSolution:
-        assume(False)
-        raise
-    assume(not (history.ambiguous or made.ambiguous))
+    history = solved(made.run)
+    assume(not made.ambiguous)
     return made, history
 
 

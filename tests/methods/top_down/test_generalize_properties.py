@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from cases import Case, expected, quote, released, text
+from cases import Case, expected, quote, released, solved, text
 from cases_tds import (
     PublishedNode,
     TdsCase,
@@ -34,14 +34,7 @@ HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
 
 def oracle_run(case: TdsCase, max_steps: int | None = None) -> History:
-    """The oracle's run; draws without a solution, or that hang on a last bit, are not what is tested here."""
-    try:
-        history = case.oracle().run(max_steps)
-    except NoSolution:
-        assume(False)
-        raise
-    assume(not history.ambiguous)
-    return history
+    return solved(case.oracle().run, max_steps)
 
 
 @given(tds_cases())

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from cases import Case, broken, expected, quote, released, suppress, text
+from cases import Case, broken, expected, quote, released, solved, suppress, text
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import BOTTOM, NoSolution, Run
@@ -18,14 +18,7 @@ import ppdm_sql
 
 
 def oracle_run(case: Case, max_steps: int | None = None) -> Run:
-    """The oracle's run; draws without a solution, or that hang on a last bit, are not what is tested here."""
-    try:
-        run = case.oracle().run(max_steps)
-    except NoSolution:
-        assume(False)
-        raise
-    assume(not run.ambiguous)
-    return run
+    return solved(case.oracle().run, max_steps)
 
 
 def assert_same_steps(release: Any, run: Run) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from cases import expected, quote, released
+from cases import expected, quote, released, solved
 from cases_tds import TdsCase, all_shortcuts, assert_same_steps, broken, generalize
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import NoSolution
 from oracle_tds import Growing, History, grouping
 from oracle_wishes import WishedTDS, Wishes
 from runs import loaded
@@ -23,7 +22,6 @@ import ppdm_sql
 
 
 def oracle_run(case: TdsCase, wishes: Wishes, class_column: str | None) -> History:
-    """The oracle's run; draws without a solution, or that hang on a last bit, are not what is tested here."""
     tds = WishedTDS(
         case.source,
         case.rules,
@@ -35,13 +33,7 @@ def oracle_run(case: TdsCase, wishes: Wishes, class_column: str | None) -> Histo
         boundary=case.boundary,
         wishes=wishes,
     )
-    try:
-        history = tds.run()
-    except NoSolution:
-        assume(False)
-        raise
-    assume(not history.ambiguous)
-    return history
+    return solved(tds.run)
 
 
 def assert_same_run(case: TdsCase, history: History, **options: Any) -> None:
