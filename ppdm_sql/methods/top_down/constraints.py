@@ -7,8 +7,10 @@ is dead for the whole run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,13 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
-from ppdm_sql.privacy import Counts, Requirement, Value
-from ppdm_sql.privacy.formula import MOST_COLUMNS
+from ppdm_sql.privacy import Counts, Formula, Requirement, Value
+from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns
 from ppdm_sql.privacy.level import over_labels
-from ppdm_sql.privacy.quoting import of_persons
+from ppdm_sql.privacy.quoting import Number, of_persons, percent, read_share
 from ppdm_sql.privacy.requirement import said_absent, unknown_value
 from ppdm_sql.progress import Progress
+from ppdm_sql.release.catalogue import LEFT_OUT
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
@@ -31,17 +34,13 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class Constraint:
-    """One number of a state with its limit, such as the confidence of one template, or the smallest class.
-
-    Attributes group the records, and stand for their positions, as the sensitive column does, if values of
-    one are counted; ``protected`` is the code of a template's value.
-    """
+    """One number of a state with its limit, such as the confidence of one template, or the smallest class."""
 
     requirement: Requirement
-    attributes: tuple[int, ...]
+    attributes: tuple[int, ...]  # positions of those that group the records
     limit: float
-    sensitive: int | None = None
-    protected: int | None = None
+    sensitive: int | None = None  # position of the column whose values are counted
+    protected: int | None = None  # code of a template's value
 
     @property
     def direction(self) -> int:
@@ -95,7 +94,6 @@ class Constraints:
                 self.least[here] = np.maximum(self.least[here], int(constraint.limit))
 
     def valid(self, measured: Floats) -> NDArray[np.bool_]:
-        """Tell which states keep every limit; ``measured`` has shape (..., constraints)."""
         return np.asarray(self._kept(measured).all(axis=-1))
 
     def possible(self, measured: Floats) -> NDArray[np.bool_]:
@@ -148,7 +146,6 @@ class Constraints:
         return [(name, *numbers) for name, numbers in reached.items()]
 
     def describe(self, position: int, value: float) -> str:
-        """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
         constraint = self.all[position]
         return self._worded(constraint.requirement.against(value, constraint.limit))
 
@@ -278,3 +275,164 @@ def check_absent(constraints: Sequence[Constraint], allowed: bool, progress: Pro
         if not allowed:
             raise unknown_value(name, list(dict.fromkeys(values)))
         progress.notice(said_absent(name, list(dict.fromkeys(values))))
+
+
+# -- records that may be left out -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The largest share of the records that may be left out, in [0, 1)."""
+
+    share: Fraction
+
+    @classmethod
+    def of(cls, share: Number) -> Allowance:
+        return cls(read_share(share, "--suppress-records", "[0, 1)"))
+
+    def parameters(self, left_out: int) -> dict[str, object]:
+        return {"suppress_records": percent(self.share), LEFT_OUT: left_out} if self.share else {}
+
+    def most(self, records: int) -> int:
+        return int(self.share * records)
+
+
+class ClassRule(NamedTuple):
+    """What a constraint asks of one class."""
+
+    formula: Formula
+    limit: float
+    direction: int
+
+    def broken(self, names: Columns) -> str:
+        """Write whether a class breaks it; no class, none."""
+        sign = ">" if self.direction > 0 else "<"
+        return f"coalesce({self.formula.of(names)} {sign} '{self.limit!r}'::DOUBLE, false)"
+
+
+def broken(rules: Sequence[ClassRule], names: Columns) -> str:
+    """Write whether a class breaks any of the rules."""
+    return " OR ".join(rule.broken(names) for rule in rules) or "false"
+
+
+def by_fate(
+    rules: Sequence[ClassRule],
+    columns: Sequence[str],
+    of: Callable[[Columns], str],
+    *,
+    kept: bool = True,
+    total: Literal["min", "max", "sum"] = "sum",
+) -> Formula:
+    """Give a formula over the classes that break no rule, or over those that do."""
+    asked = (name for rule in rules for name in rule.formula.columns)
+    other = "0" if total == "sum" else "NULL"
+
+    def formula(c: Columns) -> str:
+        then, otherwise = (other, of(c)) if kept else (of(c), other)
+        return f"CASE WHEN {broken(rules, c)} THEN {then} ELSE {otherwise} END"
+
+    return Formula(total, tuple(dict.fromkeys(("n", *columns, *asked))), formula)
+
+
+@dataclass(frozen=True)
+class LeftOutRecords(Constraint):
+    """The number of records left out, or what those that are kept show; nothing is lost by either."""
+
+    direction = 1
+    is_class_size = True  # so the loss stays in records where all else is
+    is_told = False
+
+
+class AllowedConstraints(Constraints):
+    """Constraints under an allowance: a state is valid where no more records are in bad classes than may be.
+
+    The numbers of a state are those of the constraints over the classes that are kept, then the records left
+    out, and where these are weighed, what those that are kept show.
+
+    One quasi-identifier with k or distinct l prunes exactly: a part of a class that breaks one of them breaks
+    it too, so the records in such classes only become more. For k over several quasi-identifiers the same
+    holds of the largest set of records in which every class is good. Other models can be mended by
+    refinement: a state that breaks the share is not valid now, and not dead.
+    """
+
+    only_worse = False
+
+    def __init__(
+        self,
+        constraints: Sequence[Constraint],
+        attribute_count: int,
+        allowance: Allowance,
+        records: int,
+        *,
+        weighed: bool = False,
+    ) -> None:
+        self.asked, self.records = tuple(constraints), records
+        self.most, self.share = allowance.most(records), allowance.share
+        more = LeftOutRecords(self.asked[0].requirement, (), float(self.most))
+        super().__init__([*self.asked, *[more] * (2 if weighed else 1)], attribute_count)
+        self.weighed = weighed
+        self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
+        self._sizes[:, len(self.asked) :] = False
+        self.kept_from, self.least = self.least, np.zeros(attribute_count, dtype=np.int64)
+
+    @property
+    def left_out(self) -> int:
+        """Where the number of records left out stands among the numbers of a state."""
+        return len(self.asked)
+
+    @property
+    def compares_with_table(self) -> bool:
+        """Whether a class is held against the table, which is another one where records are left out."""
+        return any(item.requirement.compares_with_table for item in self.asked)
+
+    @property
+    def settles(self) -> bool:
+        """Whether leaving out a bad class can make another one bad, so that all are judged again."""
+        return self.compares_with_table or len({frozenset(item.attributes) for item in self.asked}) > 1
+
+    def valid(self, measured: Floats) -> NDArray[np.bool_]:
+        """Tell which states leave out no more than they may."""
+        left = measured[..., self.left_out]
+        good = np.asarray(left <= self.most)
+        for position, item in enumerate(self.asked):
+            if item.requirement.counts is Counts.GROUPS:
+                kept = self.records - np.nan_to_num(left).astype(np.int64)
+                limits = np.vectorize(item.requirement.search_limit, otypes=[float])(np.maximum(kept, 1))
+                good = good & np.asarray(measured[..., position] <= limits)
+        return good
+
+    def possible(self, measured: Floats) -> NDArray[np.bool_]:
+        """Tell which states may be performed: those that are valid."""
+        return self.valid(measured)
+
+    def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
+        """No class is larger than its smallest part, and that is kept if it is too large to be left out."""
+        bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
+        return np.where((smallest > self.most)[:, None], bound, after)
+
+    def worst(self, measured: Floats) -> int:
+        """Give what a run is said to be near to: the share."""
+        return self.left_out
+
+    def describe(self, position: int, value: float) -> str:
+        """Write one number against its limit."""
+        if position == self.left_out:
+            return f"{value:.0f} of {self.most} records left out"
+        return super().describe(position, value)
+
+    def require_solution(self, measured: Floats) -> None:
+        """Refuse to start where even the most general table would leave out too much."""
+        if bool(self.valid(measured)):
+            return
+        left = int(measured[self.left_out])
+        if left <= self.most:
+            raise GuaranteeNotMet(
+                "Nothing can meet the requirements: with every value masked a class still breaks one.",
+                "Ask for less, or do not keep one of their attributes in the clear.",
+            )
+        raise GuaranteeNotMet(
+            f"Nothing can meet the requirements: with every value masked {left} records are in classes that "
+            f"break one, and {percent(self.share)} of the records are {self.most}.",
+            "Ask for less, let --suppress-records leave out more, or do not keep one of their attributes in "
+            "the clear.",
+        )

@@ -1,7 +1,7 @@
 """How one attribute may be refined: its cut, the candidates that are open, and what each would gain.
 
-The loop knows an attribute only through :class:`Cut`. Suppression is one kind of cut; one through a taxonomy
-and one through grown intervals stand in modules of their own.
+The loop knows an attribute only through :class:`Cut`: values are disclosed one by one, or nodes of a taxonomy
+specialized; cuts into intervals that are grown during the run stand in a module of their own.
 
 A step gains information about the class and certainty: by how much the normalized certainty penalty falls. By
 the papers' score it gains information alone, and is beneficial while a part holds more than one class; else
@@ -9,7 +9,8 @@ if it gains anything. The penalty of a cell is the share of its column's domain 
 (leaves below the node - 1) / (all leaves - 1) in a taxonomy, width / range for an interval, 1 for the
 suppressed symbol. That of a table is the mean over its records and masked columns, each by its weight.
 
-Sources: Wang, Fung, Yu 2005, section 4, for suppression; Xu, Wang, Pei, Wang, Shi, Fu 2006, "Utility-Based
+Sources: Wang, Fung, Yu 2005, section 4, for suppression; Fung, Wang, Yu 2005, section 3, and Wang, Fung, Dong
+2005, slides 11 to 14, for taxonomies; Xu, Wang, Pei, Wang, Shi, Fu 2006, "Utility-Based
 Anonymization Using Local Recoding", KDD, for the penalty; Ghinita, Karras, Kalnis, Mamoulis 2007, "Fast Data
 Anonymization with Low Information Loss", VLDB, for its mean over a table.
 """
@@ -17,15 +18,25 @@ Anonymization with Low Information Loss", VLDB, for its mean over a table.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance, explained_by_halves
+from ppdm_sql.methods.top_down.score import (
+    LEAST_GAIN,
+    LITERAL,
+    PrivacyLoss,
+    Rounding,
+    Worth,
+    by_chance,
+    explained_by_halves,
+    total_entropy,
+)
 
 CERTAINTY = "certainty"
 """What a run without a class gains, in one word."""
@@ -67,20 +78,7 @@ class Cut(ABC):
         """For each open candidate, records of the smallest part that it makes; no class can be larger."""
         return np.empty(0, dtype=np.int64)
 
-    def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
-        """Part of each value code where another candidate may take the place of one that fell, else -1."""
-        return None
-
-    def without(self, alive: NDArray[np.bool_]) -> Cut:
-        """Give the same partition with the candidates that are open once others have fallen."""
-        return self
-
-    def reopened(self, alive: NDArray[np.bool_]) -> Cut:
-        """Give the same partition with candidates that had fallen for one state only open again."""
-        return self
-
     def refine(self, candidate: int) -> Cut:
-        """Give the cut after performing one candidate."""
         raise ValueError(f"this attribute has no candidate {candidate}")
 
     def split(self, candidate: int) -> Sequence[Codes]:
@@ -123,7 +121,6 @@ Candidate = tuple[int, int]
 
 
 def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    """Give the state after a candidate."""
     attribute, chosen = candidate
     return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])
 
@@ -178,7 +175,6 @@ class SuppressionCut(Cut):
 
     @property
     def suppressed(self) -> Codes:
-        """Codes of the values that still share the suppressed symbol, in value order."""
         return np.flatnonzero(self.order == 0)
 
     @cached_property
@@ -223,7 +219,6 @@ class SuppressionCut(Cut):
         return self.disclose([candidate])
 
     def disclose(self, codes: Sequence[int] | Codes) -> SuppressionCut:
-        """Give the cut in which further values are disclosed."""
         chosen = np.asarray(codes, dtype=np.int64)
         left = self.left - self.counts[chosen].sum(axis=0)
         disclosed = self.disclosed + len(chosen)
@@ -236,3 +231,218 @@ class SuppressionCut(Cut):
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return 0, (candidate + 1,)
+
+
+class Disclosure(NamedTuple):
+    """A value that is disclosed, the numbers by which it won, and those foretold of the state then."""
+
+    code: int
+    score: float
+    gain: float
+    loss: float
+    after: Floats
+
+
+def disclosures(
+    cut: SuppressionCut,
+    ids: Codes,
+    numbers: Floats,
+    before: Floats,
+    *,
+    attribute: int,
+    loss: PrivacyLoss,
+    worse: Callable[[Floats, Floats], Floats],
+    weight: float,
+    rounding: Rounding,
+    rivals: Callable[[Floats], tuple[float, float]],
+    rest: int,
+) -> Iterator[Disclosure]:
+    """Give the disclosures of one attribute as they follow each other; ends where another attribute is next.
+
+    Known of the states after the candidates ``ids`` are ``numbers``; ``rivals`` gives the best score of the
+    attributes before this one, and of those after it, by the numbers of a state. At least ``rest`` records
+    must stay suppressed beside any value that is disclosed, lest its loss change.
+
+    What a value gains depends on its records by class alone, what it loses on the numbers known of it; values
+    that agree in all of these are of one kind and are scored together. So a path of many disclosures costs
+    little more than one look at every value. Where the numbers that it foretells come true, it is the one
+    that scoring all values at every step would find.
+    """
+    of_value = np.hstack([cut.counts[ids], numbers])
+    varied = of_value[:, (of_value != of_value[:1]).any(axis=0)]
+    order = np.lexsort((ids, *varied.T))
+    differs = np.ones(len(ids), dtype=bool)
+    differs[1:] = (varied[order[1:]] != varied[order[:-1]]).any(axis=1)
+    following, codes = np.flatnonzero(differs), ids[order]
+    end = np.append(following[1:], len(ids))
+    counts, numbers = cut.counts[ids[order[following]]], numbers[order[following]]
+    first, left = following.copy(), cut.left
+    lost, beside = loss.of(attribute, before, numbers), rivals(before)
+    largest = counts.sum(axis=1)
+    while len(first) and cut.is_beneficial(left) and left.sum() - largest.max() >= rest:
+        gains = cut.gains_beside(left, counts)
+        gains = np.where(gains < LEAST_GAIN, 0.0, gains) * weight
+        scores = loss.score(gains, lost)
+        if not cut.worth.literal and not scores.any():
+            return
+        rounded = rounding(np.concatenate(([beside[0]], scores, [beside[1]])))
+        tied = np.flatnonzero(rounded[:-1] == rounded.max())
+        if not len(tied) or tied[0] == 0:
+            return
+        kind = int((tied - 1)[codes[first[tied - 1]].argmin()])
+        known, before = before, worse(before, numbers[kind])
+        yield Disclosure(
+            int(codes[first[kind]]), float(scores[kind]), float(gains[kind]), float(lost[kind]), before
+        )
+        left = left - counts[kind]
+        first[kind] += 1
+        if not np.array_equal(known, before):
+            lost, beside = loss.of(attribute, before, numbers), rivals(before)
+        if first[kind] == end[kind]:
+            others = np.arange(len(first)) != kind
+            first, end, counts = first[others], end[others], counts[others]
+            numbers, lost, largest = numbers[others], lost[others], largest[others]
+
+
+# -- through a taxonomy ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TaxonomyTree:
+    """A taxonomy over the values of one column; nodes come before their children, node 0 is the root."""
+
+    children: tuple[tuple[int, ...], ...]  # of each node, none for a leaf
+    ranks: Codes  # of each node, its place in the order of labels, by code point
+    leaf_of_code: Codes
+    counts: Counts  # records by value code and class
+    worth: Worth = LITERAL
+
+    @cached_property
+    def groups(self) -> Sequence[int]:
+        """The nodes that have children, each after those below it."""
+        return [node for node in reversed(range(len(self.children))) if self.children[node]]
+
+    @cached_property
+    def classes(self) -> Counts:
+        """Records per node and class."""
+        classes = np.zeros((len(self.children), self.counts.shape[1]), dtype=np.int64)
+        np.add.at(classes, self.leaf_of_code, self.counts)
+        for node in self.groups:
+            classes[node] += classes[list(self.children[node])].sum(axis=0)
+        return classes
+
+    @cached_property
+    def records(self) -> Codes:
+        return np.asarray(self.classes.sum(axis=1))
+
+    @cached_property
+    def codes(self) -> tuple[Codes, ...]:
+        """For each node, the value codes below it."""
+        by_node = np.argsort(self.leaf_of_code, kind="stable")
+        ends = np.searchsorted(self.leaf_of_code, np.arange(1, len(self.children)), sorter=by_node)
+        codes: list[Codes] = np.split(by_node, ends)
+        for node in self.groups:
+            codes[node] = np.concatenate([codes[node], *(codes[child] for child in self.children[node])])
+        return tuple(codes)
+
+    @cached_property
+    def beneficial(self) -> NDArray[np.bool_]:
+        """Nodes that gain anything; in the papers, inner ones whose records are of more than one class."""
+        if not self.worth.literal:
+            return np.asarray(self.gains > 0)
+        inner = np.array([bool(children) for children in self.children])
+        return np.asarray(inner & (np.count_nonzero(self.classes, axis=1) > 1))
+
+    @cached_property
+    def gains(self) -> Floats:
+        """What it gains to specialize each node."""
+        before = np.stack([total_entropy(self.classes), self.records * self.penalties, self.records > 0])
+        gained, parts = np.zeros((2, len(self.children))), np.ones(len(self.children))
+        for node in self.groups:
+            below = before[:, list(self.children[node])].sum(axis=1)
+            gained[:, node] = (before[:, node] - below)[:2]
+            parts[node] = max(below[2], 1)
+        told, fallen = np.maximum(gained, 0.0)
+        chance = by_chance(parts, np.maximum(np.count_nonzero(self.classes, axis=1), 1))
+        gains = self.worth.gains(told, chance, self.records, fallen)
+        return np.asarray(np.where(self.beneficial, gains, 0.0)) if self.worth.literal else gains
+
+    @cached_property
+    def penalties(self) -> Floats:
+        """What each node leaves open, in [0, 1]: (leaves below - 1) / (all leaves - 1)."""
+        below = np.array([not children for children in self.children], dtype=np.int64)
+        for node in self.groups:
+            below[node] += below[list(self.children[node])].sum()
+        return np.asarray((below - 1) / max(below[0] - 1, 1))
+
+    @cached_property
+    def smallest(self) -> Codes:
+        """For each node, the records of its smallest child that has any; 0 for a leaf."""
+        smallest = np.zeros(len(self.children), dtype=np.int64)
+        for node in self.groups:
+            records = self.records[list(self.children[node])]
+            smallest[node] = min(records[records > 0], default=0)
+        return smallest
+
+
+@dataclass(frozen=True, eq=False)
+class TaxonomyCut(Cut):
+    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are nodes shown."""
+
+    tree: TaxonomyTree
+    shown: Codes
+
+    @property
+    def worth(self) -> Worth:  # type: ignore[override]
+        return self.tree.worth
+
+    @property
+    def nodes(self) -> Codes:
+        return self.shown
+
+    @classmethod
+    def top(cls, tree: TaxonomyTree) -> TaxonomyCut:
+        """Give the most general cut, which shows the root for every value."""
+        return cls(tree, np.zeros(len(tree.leaf_of_code), dtype=np.int64))
+
+    @cached_property
+    def parts(self) -> Codes:
+        return _numbered(self.shown)
+
+    @cached_property
+    def candidates(self) -> Codes:
+        shown = np.unique(self.shown)
+        shown = shown[self.tree.beneficial[shown]]
+        return np.asarray(shown[np.argsort(self.tree.ranks[shown])])  # in the order of their labels
+
+    @property
+    def gains(self) -> Floats:
+        return np.asarray(self.tree.gains[self.candidates])
+
+    @property
+    def smallest(self) -> Codes:
+        return np.asarray(self.tree.smallest[self.candidates])
+
+    def refine(self, candidate: int) -> TaxonomyCut:
+        shown = self.shown.copy()
+        self._open(shown, candidate)
+        return TaxonomyCut(self.tree, shown)
+
+    def _open(self, shown: Codes, node: int) -> None:
+        for child in self.tree.children[node]:
+            shown[self.tree.codes[child]] = child
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
+        return [codes for codes in parts if len(codes)]
+
+    def falls(self, candidate: int) -> tuple[Floats, Codes]:
+        held = [child for child in self.tree.children[candidate] if len(self.tree.codes[child])]
+        return self.tree.penalties[candidate] - self.tree.penalties[held], self.tree.records[held]
+
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        return candidate, self.tree.children[candidate]
+
+
+def _numbered(nodes: Codes) -> Codes:
+    return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())

@@ -21,13 +21,11 @@ from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy
+from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
 from ppdm_sql.methods.top_down.interval_cuts import tails_of, value_places, wide_enough
-from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolved
 from ppdm_sql.methods.top_down.run import RefinementRun
@@ -248,7 +246,6 @@ class GeneralizationRun(RefinementRun):
         return taxonomy.is_interval and not _is_text(type_text)
 
     def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
-        """Find the leaf of every value; each must have one."""
         name = dictionary.column.name
         text = _is_text(dictionary.column.type)
         leaves = leaf_codes(self.engine, dictionary.table, taxonomy, column=name, text=text)
@@ -268,7 +265,6 @@ class GeneralizationRun(RefinementRun):
         return leaves
 
     def _range(self, dictionary: Dictionary) -> tuple[str, str] | None:
-        """Check the range that was given for a column."""
         given = self._given["range"].get(dictionary.column.name)
         if given is None:
             return None
@@ -383,7 +379,6 @@ class GeneralizationRun(RefinementRun):
 
 
 def _merged(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tuple[Taxonomy, Codes]:
-    """Merge siblings of fewer records than a class needs, and give the leaves there."""
     held, records = leaves >= 0, np.zeros(len(taxonomy.labels), dtype=np.int64)
     np.add.at(records, leaves[held], counts[held].sum(axis=1))
     merged = taxonomy.merged(records.tolist(), max(least, 1))

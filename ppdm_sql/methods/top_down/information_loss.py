@@ -17,8 +17,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.gains import repeatable
 from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.measuring import repeatable
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, entropy, total_entropy
 from ppdm_sql.privacy import Requirement
@@ -67,14 +67,12 @@ def masked_attributes(outcome: Outcome) -> Iterator[tuple[str, Masking, Cut]]:
 
 
 def values_disclosed(outcome: Outcome) -> Iterator[Row]:
-    """Say how many values of each suppressed attribute are shown."""
     for name, masking, cut in masked_attributes(outcome):
         if masking.treatment == "suppressed":
             yield f"values disclosed: {name}", float(len(cut.nodes)), float((cut.nodes > 0).sum())
 
 
 def class_information(outcome: Outcome) -> Iterator[Row]:
-    """Say what each masked attribute tells of the class, in bits a record, chance aside."""
     for name, masking, cut in masked_attributes(outcome):
         groups = np.zeros((int(cut.parts.max()) + 1, masking.counts.shape[1]), dtype=np.int64)
         np.add.at(groups, cut.parts, masking.counts)
@@ -91,7 +89,6 @@ def information_beyond_chance(counts: Counts) -> float:
 
 
 def suppressed_cells(outcome: Outcome, records: int) -> Iterator[Row]:
-    """Give the share of masked cells that show the suppressed symbol, and with it what is kept."""
     suppressed = [of for of in masked_attributes(outcome) if of[1].treatment == "suppressed"]
     hidden = sum(int(masking.counts[cut.nodes == 0].sum()) for _, masking, cut in suppressed)
     cells = sum(int(masking.counts.sum()) for _, masking, _ in suppressed)
@@ -99,10 +96,7 @@ def suppressed_cells(outcome: Outcome, records: int) -> Iterator[Row]:
 
 
 def certainty_penalty(outcome: Outcome, weights: Sequence[float]) -> Row:
-    """Give the normalized certainty penalty of the masked columns, in [0, 1], lowered without a class.
-
-    It is the mean of the columns' generalized information losses by their weights.
-    """
+    """Give the mean of the columns' generalized information losses by their weights."""
     found = weighed = 0.0
     for masking, cut, weight in zip(outcome.maskings, outcome.cuts, weights, strict=True):
         if masking.treatment is not None:
@@ -112,11 +106,7 @@ def certainty_penalty(outcome: Outcome, weights: Sequence[float]) -> Row:
 
 
 def generalized_information_loss(outcome: Outcome, records: int) -> Iterator[Row]:
-    """Give the generalized information loss of each masked attribute, their mean, and what is kept.
-
-    A value's loss is the share of its domain that its label spans: (leaves below the node - 1) / (all
-    leaves - 1) in a taxonomy, width / range for a grown interval, 1 for the suppressed symbol.
-    """
+    """Give the generalized information loss of each masked attribute, their mean, and what is kept."""
     each = []
     for name, masking, cut in masked_attributes(outcome):
         each.append(_mean(masking, masking.losses(cut.nodes)))
@@ -126,7 +116,6 @@ def generalized_information_loss(outcome: Outcome, records: int) -> Iterator[Row
 
 
 def _mean(masking: Masking, shares: Floats) -> float:
-    """Give the mean over the records of what each value has lost."""
     records = masking.counts.sum(axis=1)
     return float((shares * records).sum() / max(records.sum(), 1))
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +42,9 @@ BoundaryRule = Callable[[int, int, Codes], NDArray[np.bool_]]
 """Tells at which of some boundaries the interval of the codes from low up to high may be split."""
 
 
-class IntervalSplit(NamedTuple):
-    """The best way to cut an interval in two."""
-
-    boundary: int  # first code of the right half; no two intervals of a tree have the same
-    gain: float
-    smallest: int  # records of the smaller half
+Split = tuple[float, float, float]
+"""How an interval is best cut: the first code of the right half, the gain, the smaller half's records."""
+NO_SPLIT = (-1.0, 0.0, 0.0)
 
 
 @dataclass(eq=False)
@@ -60,11 +57,9 @@ class ClassHistogram:
     rules: tuple[BoundaryRule, ...] = ()  # what boundaries must meet, but for the one before NULL
     worth: Worth = LITERAL
     places: Floats | None = None  # from value_places, for gains of certainty
-    _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict, init=False)
 
     @property
     def size(self) -> int:
-        """Number of values, NULL included."""
         return len(self.counts)
 
     @cached_property
@@ -76,7 +71,6 @@ class ClassHistogram:
         return np.asarray(self._up_to[high] - self._up_to[low])
 
     def records(self, low: int | Codes, high: int | Codes) -> Codes:
-        """Count the records of the codes from low up to high."""
         return np.asarray(self.classes(low, high).sum(axis=-1))
 
     def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
@@ -103,29 +97,18 @@ class ClassHistogram:
         """Whether an interval holds NULL, which is split from the numbers first."""
         return self.has_null and high == self.size
 
-    def split(self, low: int, high: int, alive: Alive = None) -> IntervalSplit | None:
-        """Give the best split of the codes from low up to high; None where none is beneficial."""
-        found = self._splits.get((low, high))
-        if (low, high) not in self._splits or (found and alive is not None and not alive[found.boundary]):
-            # A boundary that is dead stays so, and with it all that was found better before.
-            self._splits[low, high] = found = self._best(low, high, alive)
-        return found
-
-    def forget(self) -> None:
-        """Look for all splits anew: boundaries that had fallen are open again."""
-        self._splits.clear()
-
-    def _best(self, low: int, high: int, alive: Alive) -> IntervalSplit | None:
+    def split(self, low: int, high: int, alive: Alive = None) -> Split:
+        """Give the best split of the codes from low up to high, NO_SPLIT where none is beneficial."""
         if self.worth.literal and np.count_nonzero(self.classes(low, high)) <= 1:
-            return None
+            return NO_SPLIT
         boundaries = self.boundaries(low, high, alive)
         if not len(boundaries):
-            return None
+            return NO_SPLIT
         gains = self.gains(low, high, boundaries)
         best = first_best(gains)
         boundary = int(boundaries[best])
         smallest = min(self.records(low, boundary), self.records(boundary, high))
-        return IntervalSplit(boundary, float(gains[best]), int(smallest))
+        return float(boundary), float(gains[best]), float(smallest)
 
     def boundaries(self, low: int, high: int, alive: Alive) -> Codes:
         """List the boundaries inside an interval that may be chosen."""
@@ -155,20 +138,17 @@ class IntervalCut(Cut):
 
     histogram: ClassHistogram
     boundaries: Codes  # first codes of the intervals, and at the end the number of codes
-    splits: (
-        Floats  # of each interval the best boundary, -1 for none, its gain, and the smaller half's records
-    )
+    splits: Floats  # of each interval the best split
     alive: Alive = None
 
     @classmethod
     def of(cls, histogram: ClassHistogram, boundaries: Sequence[int], alive: Alive = None) -> IntervalCut:
         """Give the cut into some intervals."""
-        splits = np.array([_row(histogram.split(*ends, alive)) for ends in pairwise(boundaries)], np.float64)
+        splits = np.array([histogram.split(*ends, alive) for ends in pairwise(boundaries)], np.float64)
         return cls(histogram, np.array(boundaries, dtype=np.int64), splits.reshape(-1, 3), alive)
 
     @classmethod
     def top(cls, histogram: ClassHistogram) -> IntervalCut:
-        """Give the most general cut: one interval, of all values."""
         return cls.of(histogram, (0, histogram.size))
 
     @cached_property
@@ -200,31 +180,31 @@ class IntervalCut(Cut):
         place = self._place(candidate)
         low, high = self._around(candidate)
         halves = (low, candidate), (candidate, high)
-        rows = np.array([_row(self.histogram.split(*ends, self.alive)) for ends in halves], dtype=np.float64)
+        rows = np.array([self.histogram.split(*ends, self.alive) for ends in halves], dtype=np.float64)
         splits = np.concatenate([self.splits[:place], rows, self.splits[place + 1 :]])
         return replace(self, boundaries=np.insert(self.boundaries, place + 1, candidate), splits=splits)
 
     def _place(self, boundaries: int | Codes) -> Any:
         return np.searchsorted(self.boundaries, boundaries) - 1
 
-    def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
-        if self.histogram.least is None:
-            return None
+    def contested(self, alive: NDArray[np.bool_]) -> Codes:
+        """Give the part of each value code where another boundary may take the place of one, else -1."""
         fallen = self._place(self.candidates[~alive[self.candidates]])
         return np.asarray(np.where(np.isin(self.parts, fallen), self.parts, -1))
 
     def without(self, alive: NDArray[np.bool_]) -> IntervalCut:
+        """Give the same intervals with the boundaries that are best once others have fallen."""
         splits, alive = self.splits.copy(), alive.copy()
         best = splits[:, 0].astype(np.int64)
         for place in np.flatnonzero((best >= 0) & ~alive[best]).tolist():
             low, high = self.boundaries[place : place + 2].tolist()
-            splits[place] = _row(self.histogram.split(low, high, alive))
+            splits[place] = self.histogram.split(low, high, alive)
         return replace(self, splits=splits, alive=alive)
 
     def reopened(self, alive: NDArray[np.bool_]) -> IntervalCut:
+        """Give the same intervals with boundaries that had fallen for one state only open again."""
         if self.histogram.least is None:
             return self
-        self.histogram.forget()
         return IntervalCut.of(self.histogram, self.boundaries.tolist(), alive.copy())
 
     def _around(self, boundary: int) -> tuple[int, int]:
@@ -233,7 +213,7 @@ class IntervalCut(Cut):
 
     def split(self, candidate: int) -> Sequence[Codes]:
         low, high = self._around(candidate)
-        return _halves(low, int(candidate), high)
+        return np.arange(low, candidate), np.arange(candidate, high)
 
     @property
     def worth(self) -> Worth:  # type: ignore[override]
@@ -259,10 +239,10 @@ class IntervalCut(Cut):
         )
         return found, gains, told + certain
 
-    def with_split(self, place: int, split: IntervalSplit | None, alive: NDArray[np.bool_]) -> IntervalCut:
+    def with_split(self, place: int, split: Split, alive: NDArray[np.bool_]) -> IntervalCut:
         """Give the same intervals where another boundary, or none, stands for one of them."""
         splits = self.splits.copy()
-        splits[self._place(place)] = _row(split)
+        splits[self._place(place)] = split
         return replace(self, splits=splits, alive=alive)
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
@@ -274,14 +254,6 @@ class IntervalCut(Cut):
 def first_best(gains: Floats) -> int:
     """Give the place of the largest gain; of those that count as equal to it, the first."""
     return int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
-
-
-def _row(split: IntervalSplit | None) -> tuple[float, float, float]:
-    return (-1.0, 0.0, 0.0) if split is None else (float(split.boundary), split.gain, float(split.smallest))
-
-
-def _halves(low: int, boundary: int, high: int) -> Sequence[Codes]:
-    return np.arange(low, boundary), np.arange(boundary, high)
 
 
 # -- where values lie in the range of their column ------------------------------------------------

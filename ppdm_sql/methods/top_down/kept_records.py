@@ -18,13 +18,11 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, counts_by_class
 from ppdm_sql.methods.base.released_rows import recoded
-from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
+from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
+from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut, TaxonomyCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
-from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
-from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
 
 if TYPE_CHECKING:
     from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules
@@ -90,15 +88,14 @@ def _kept(
     def groupings(rows: Table) -> list[KeyedRules]:
         return [_keyed(engine, atoms, rows, grouping) for grouping in asked]
 
-    once = len(asked) == 1 and not constraints.compares_with_table
     rows = engine.materialize("keyed", keyed, params)
+    once = not constraints.settles
     rows = settled(engine, rows, groupings, constraints.records, constraints.most, once=once)
     ((records,),) = engine.query(f"SELECT coalesce(sum(n), 0)::BIGINT FROM {rows}", step="kept records")
     return rows, int(records)
 
 
 def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: Asked) -> KeyedRules:
-    """Give what is asked of the classes of some atoms."""
     from ppdm_sql.methods.top_down.left_out_measure import KeyedRules
 
     def totals(column: int) -> list[int]:
@@ -115,7 +112,6 @@ def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: Asked) -> KeyedRule
 
 
 def _codes(engine: Engine, table: Table, position: int) -> Codes:
-    """List the codes that the kept atoms hold in one column."""
     rows = engine.arrays(f"SELECT DISTINCT c{position} AS c FROM {table} ORDER BY ALL", step="kept codes")
     return np.asarray(rows["c"].astype(np.int64))
 
@@ -131,7 +127,6 @@ def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, hel
 
 
 def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, dict[str, object]]:
-    """Write the atoms by the new codes."""
     params: dict[str, object] = {}
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     for position, of in enumerate(atoms.coded):

@@ -9,8 +9,9 @@ nothing is bad; where classes are held against the table, that is the one which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,7 +20,14 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
-from ppdm_sql.methods.top_down.constraints import Constraint, counted_codes
+from ppdm_sql.methods.top_down.constraints import (
+    AllowedConstraints,
+    ClassRule,
+    Constraint,
+    broken,
+    by_fate,
+    counted_codes,
+)
 from ppdm_sql.methods.top_down.counts import (
     SHOWN,
     Counted,
@@ -30,14 +38,19 @@ from ppdm_sql.methods.top_down.counts import (
     sums,
     totals,
 )
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, repeatable
-from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
-from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, along, worst_after
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, FixedCut, refined
+from ppdm_sql.methods.top_down.measuring import (
+    ConditionalEntropy,
+    Measure,
+    MeasuredTable,
+    along,
+    class_entropy,
+    repeatable,
+    worst_after,
+)
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.methods.top_down.weighing import BoundaryWorth, WeighedTable, raised, shown_by_kept
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
-from ppdm_sql.privacy.formula import Columns
 
 NOISE = 2e-11
 """A difference of sums of twelve digits below this share of them is rounding error."""
@@ -47,14 +60,7 @@ Totals = Callable[[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class Asked:
-    """The constraints that group by the same attributes.
-
-    Args:
-        attributes: Their positions.
-        positions: Of the constraints.
-        constraints: In that order.
-        counted: What is counted for them, with the names of the counts.
-    """
+    """The constraints that group by the same attributes, their positions, and what is counted for them."""
 
     attributes: tuple[int, ...]
     positions: Sequence[int]
@@ -97,15 +103,7 @@ class Asked:
     def placed(
         self, numbers: Floats, limits: AllowedConstraints, left: Floats, classes: Floats, worst: Floats
     ) -> None:
-        """Put what was measured into the numbers of states, shape (states, constraints).
-
-        Args:
-            numbers: Where to.
-            limits: Of the run.
-            left: Records left out.
-            classes: Classes kept.
-            worst: Of each rule, over the classes kept.
-        """
+        """Put the records left out, the classes kept and the worst of each rule there into the numbers."""
         kept, of_rules = limits.records - np.nan_to_num(left), iter(worst.T)
         for position, item in zip(self.positions, self.constraints, strict=True):
             groups = item.requirement.counts is Counts.GROUPS
@@ -135,38 +133,19 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
     """Give the worst of each rule over the classes that break none, then the records in those that break one,
     then how many classes break none.
     """  # noqa: D205
-    columns = tuple(needed([rule.formula for rule in rules]))
-
-    def kept(formula: Formula) -> Formula:
-        return Formula(
-            formula.total, columns, lambda c: f"CASE WHEN NOT ({broken(rules, c)}) THEN {formula.of(c)} END"
-        )
-
-    def left(c: Columns) -> str:
-        return f"CASE WHEN {broken(rules, c)} THEN {c['n']} ELSE 0 END"
-
-    def classes(c: Columns) -> str:
-        return f"CASE WHEN {c['n']} > 0 AND NOT ({broken(rules, c)}) THEN 1 ELSE 0 END"
-
-    return [
-        *(kept(rule.formula) for rule in rules),
-        Formula("sum", columns, left),
-        Formula("sum", columns, classes),
-    ]
+    worst = [by_fate(rules, (), rule.formula.of, total=rule.formula.total) for rule in rules]
+    left = by_fate(rules, (), lambda c: c["n"], kept=False)
+    return [*worst, left, by_fate(rules, (), lambda c: f"({c['n']} > 0)::INTEGER")]
 
 
 class AllowedMeasure(Measure):
-    """Measures what is kept and what is left out, by the classes of each set of columns on its own."""
+    """Measures what is kept and what is left out, by the classes of one set of columns."""
 
     ahead = exact = False
     most = 4096
 
     def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        constraints: AllowedConstraints,
-        classes: int | None = None,
+        self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints, classes: int | None = None
     ) -> None:
         self._engine, self._atoms, self._classes = engine, atoms, classes
         self._allowed, self._constraints, self._source = constraints, constraints.all, {}
@@ -184,11 +163,8 @@ class AllowedMeasure(Measure):
         self.weighs_boundaries = self.ahead = constraints.weighed and constraints.monotone and not groups
 
     def _whole(self, cuts: Cuts | None) -> Floats:
-        numbers = np.zeros((1, len(self._constraints)))
-        for place, (asked, measured) in enumerate(zip(self._asked, self._measured, strict=True)):
-            read = self._read(place, cuts)[1 : 1 + len(measured.formulas)]
-            numbers = self._put(numbers, asked, read[None, :])
-        return np.asarray(numbers[0])
+        read = self._read(0, cuts)[1 : 1 + len(self._measured[0].formulas)]
+        return np.asarray(self._put(np.zeros((1, len(self._constraints))), read[None, :])[0])
 
     def source(self, detail: Floats) -> Floats:
         """Give the worst number of each constraint in the source over all its classes, kept or not."""
@@ -205,61 +181,55 @@ class AllowedMeasure(Measure):
         More cannot be told from the groups that a candidate splits, as the worst one may be left out then.
         A loss asks for no more.
         """
-        numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for asked, measured in zip(self._asked, self._measured, strict=True):
-            rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in asked.attributes]
-            if rows:
-                read = measured.table.after(cuts, [candidates[row] for row in rows], measured.formulas)
-                now = asked.taken(known, self._allowed)
-                if self._allowed.weighed:
-                    now = np.append(now, 0.0)
-                numbers[rows] = self._put(numbers[rows], asked, worst_after(now, read, measured.formulas))
-        return numbers
+        table, _, formulas, _ = self._measured[0]
+        read = worst_after(self._taken(known), table.after(cuts, candidates, formulas), formulas)
+        return self._put(np.repeat(known[None, :], len(candidates), axis=0), read)
+
+    def _taken(self, known: Floats) -> Floats:
+        taken = self._asked[0].taken(known, self._allowed)
+        return np.append(taken, 0.0) if self._allowed.weighed else taken
+
+    @property
+    def _weighed(self) -> WeighedTable:
+        return cast(WeighedTable, self._measured[0].table)
 
     @property
     def unit(self) -> float:
-        """What one unit of what records show is."""
-        (table,) = self._weighed_tables()
-        return table.unit
+        return self._weighed.unit
 
     def show(self, by_code: Sequence[Floats], more: float) -> None:
         """Let values show as much as this, and the candidates that come as much more at most."""
-        for table in self._weighed_tables():
-            table.show(by_code, more)
-
-    def _weighed_tables(self) -> Iterable[WeighedTable]:
-        return (each.table for each in self._measured if isinstance(each.table, WeighedTable))
+        self._weighed.show(by_code, more)
 
     def weighed_after(
         self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[Floats]
     ) -> Floats:
         """Measure the state after each candidate, of which it is known what it shows."""
-        (table,) = self._weighed_tables()
-        table.values = np.concatenate(values)
+        self._weighed.values = np.concatenate(values)
         return self.after(cuts, known, candidates)
 
     def weighed_path(
         self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int], values: Sequence[Floats]
     ) -> Floats:
         """Measure the states along a path of disclosures, exact up to the first that leaves records out."""
-        ((asked, (table, _, formulas, _)),) = zip(self._asked, self._measured, strict=True)
-        cast(WeighedTable, table).values = np.concatenate(values)
-        read = table.path(cuts, attribute, disclosed, formulas)
-        numbers = along(np.append(asked.taken(known, self._allowed), 0.0), read, formulas)
+        formulas, table = self._measured[0].formulas, self._weighed
+        table.values = np.concatenate(values)
+        (read,) = table.path(cuts, attribute, disclosed, formulas)
+        numbers = along(self._taken(known), read, formulas)
         numbers[:, -1] = -np.nan_to_num(read[:, -1])
-        return self._put(np.repeat(known[None, :], len(disclosed), axis=0), asked, numbers)
+        return self._put(np.repeat(known[None, :], len(disclosed), axis=0), numbers)
 
     def boundaries(self, cuts: Cuts, attribute: int, part: Codes) -> BoundaryWorth:
         """Tell what splits at boundaries keep and lose; ``part`` is as in :meth:`CountTable.invalid`."""
-        ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
-        return table.boundaries(cuts, attribute, part, asked.rules(self._engine, self._atoms))
+        rules = self._asked[0].rules(self._engine, self._atoms)
+        return self._weighed.boundaries(cuts, attribute, part, rules)
 
-    def _put(self, numbers: Floats, asked: Asked, read: Floats) -> Floats:
-        """Put the numbers of the one set of columns in."""
+    def _put(self, numbers: Floats, read: Floats) -> Floats:
+        """Put what was read of states into their numbers."""
         if self._allowed.weighed:
             numbers[:, -1], read = read[:, -1] * (self.unit / max(self._atoms.records, 1)), read[:, :-1]
         numbers[:, self._allowed.left_out] = read[:, -2]
-        asked.placed(numbers, self._allowed, read[:, -2], read[:, -1], read[:, :-2])
+        self._asked[0].placed(numbers, self._allowed, read[:, -2], read[:, -1], read[:, :-2])
         return numbers
 
     def invalid_boundaries(
@@ -281,20 +251,13 @@ class AllowedMeasure(Measure):
 
 @dataclass(frozen=True)
 class KeyedRules:
-    """What one set of columns asks of its classes.
+    """What one set of columns asks of its classes."""
 
-    Args:
-        keys: The columns that tell its classes apart.
-        counts: Select items of ``n``, the records, and of all else that the rules count.
-        rules: What is asked.
-    """
-
-    keys: Sequence[str]
-    counts: Sequence[str]
+    keys: Sequence[str]  # the columns that tell these apart
+    counts: Sequence[str]  # select items of all that the rules count
     rules: Sequence[ClassRule]
 
     def classes_sql(self, rows: Table) -> str:
-        """Write the classes of all states with their counts."""
         keys = ", ".join(["state", *self.keys])
         return f"SELECT {', '.join([keys, *self.counts])} FROM {rows} GROUP BY {keys}"
 
@@ -327,15 +290,10 @@ def settled(
     *,
     once: bool,
 ) -> Table:
-    """Take the bad classes away and count again, until nothing is bad or a state leaves out too much.
+    """Take the bad classes away and count again, until nothing is bad.
 
-    Args:
-        engine: Where the rows are.
-        rows: Working table of counts with ``state``, keys and ``n``.
-        groupings: Gives what is asked of the classes, by the rows that are left.
-        records: Of each state.
-        most: How many a state may leave out; one that leaves out more is taken away.
-        once: Whether no class of what is left changes, so that one round is enough.
+    A state that leaves out more than ``most`` of its records is taken away. ``once`` is enough where no class
+    of what is left changes; ``groupings`` gives what is asked by the rows that are left.
     """
     before = engine.size(rows)
     while True:
@@ -357,11 +315,7 @@ class SettledMeasure(AllowedMeasure):
     exact, most = True, 16
 
     def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        constraints: AllowedConstraints,
-        classes: int | None = None,
+        self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints, classes: int | None = None
     ) -> None:
         super().__init__(engine, atoms, constraints, classes)
         every = dict.fromkeys(key for asked in self._asked for key in asked.counted)
@@ -372,9 +326,9 @@ class SettledMeasure(AllowedMeasure):
         self.weighs_boundaries = self.ahead = False
 
     def _whole(self, cuts: Cuts | None) -> Floats:
-        if cuts is not None:
-            return np.asarray(self._of_states([cuts], [self._by_code])[0])
-        return np.asarray(self._of_cells(*self._all.source_cells(self._asked), 1)[0])
+        if cuts is None:
+            cuts = tuple(FixedCut(item.size) for item in self._atoms.coded)
+        return np.asarray(self._of_states([cuts], [self._by_code])[0])
 
     def show(self, by_code: Sequence[Floats], more: float) -> None:
         self._by_code = list(by_code)
@@ -412,8 +366,7 @@ class SettledMeasure(AllowedMeasure):
         def groupings(table: Table) -> list[KeyedRules]:
             return self._keyed(table, keys)
 
-        once = len(self._asked) == 1 and not limits.compares_with_table
-        rows = settled(self._engine, rows, groupings, limits.records, limits.most, once=once)
+        rows = settled(self._engine, rows, groupings, limits.records, limits.most, once=not limits.settles)
         numbers = np.full((states, len(self._constraints)), np.nan)
         numbers[:, limits.left_out] = limits.records
         for asked, grouping in zip(self._asked, groupings(rows), strict=True):
@@ -453,12 +406,6 @@ class SettledMeasure(AllowedMeasure):
 class CellTable(WeighedTable):
     """The counts by the attributes of all sets of columns, of which states are tables of keyed cells."""
 
-    def source_cells(self, asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
-        """Give the cells of the source itself, in which nothing is masked, as state 0."""
-        columns = ", ".join(f"c{i}" for i in self.attributes)
-        rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self.rows} GROUP BY {columns}"
-        return self.engine.materialize("cells", rows), [[f"c{i}" for i in one.attributes] for one in asked]
-
     def cells(
         self, states: Sequence[Cuts], asked: Sequence[Asked], shown: Sequence[Sequence[Floats]]
     ) -> tuple[Table, Sequence[Sequence[str]]]:
@@ -478,18 +425,6 @@ class CellTable(WeighedTable):
         return self.engine.materialize("cells", " UNION ALL ".join(each), params), names
 
 
-def allowed_measure(
-    engine: Engine,
-    atoms: Atoms,
-    constraints: AllowedConstraints,
-    classes: int | None = None,
-) -> AllowedMeasure:
-    """Choose what measures the states of a run."""
-    several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
-    settles = several or constraints.compares_with_table
-    return (SettledMeasure if settles else AllowedMeasure)(engine, atoms, constraints, classes)
-
-
 # -- HCE-TDR's gain: what is left out is one class ----------------------------------------------------
 
 
@@ -502,13 +437,7 @@ class KeptEntropy(ConditionalEntropy):
 
     least = -LEAST_GAIN
 
-    def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        constraints: AllowedConstraints,
-        classes: int,
-    ) -> None:
+    def __init__(self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints, classes: int) -> None:
         (asked,) = all_asked(atoms, constraints.asked)
         counted, self._records = dict(asked.counted), atoms.records
         self._parts, self._known = [], {}
@@ -536,17 +465,7 @@ def kept_entropy(rules: Sequence[ClassRule], classes: Sequence[str]) -> list[For
     """Give the entropy of the classes in the groups that break no rule, in bits; then the records by class
     of those that do, the rest first.
     """  # noqa: D205
-    entropy = class_entropy(classes)
-    columns = tuple(dict.fromkeys((*needed([entropy]), *needed([rule.formula for rule in rules]))))
-
-    def kept(c: Columns) -> str:
-        return f"CASE WHEN {broken(rules, c)} THEN 0 ELSE {entropy.of(c)} END"
-
-    def left(own: str) -> Formula:
-        def records(c: Columns) -> str:
-            number = c[own] if own != "n" else " - ".join([c["n"], *(c[name] for name in classes)])
-            return f"CASE WHEN {broken(rules, c)} THEN {number} ELSE 0 END"
-
-        return Formula("sum", columns, records)
-
-    return [Formula("sum", columns, kept), left("n"), *(left(name) for name in classes)]
+    rest = " - ".join(["{n}", *(f"{{{name}}}" for name in classes)])
+    each = [partial(str.format_map, text) for text in (rest, *(f"{{{name}}}" for name in classes))]
+    left = (by_fate(rules, classes, of, kept=False) for of in each)
+    return [by_fate(rules, classes, class_entropy(classes).of), *left]

@@ -23,13 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, SuppressionCut, refined
-from ppdm_sql.methods.top_down.disclosures import Disclosure, disclosures
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy
-from ppdm_sql.methods.top_down.interval_cuts import IntervalCut, IntervalSplit, first_best
-from ppdm_sql.methods.top_down.left_out import AllowedConstraints
-from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
+from ppdm_sql.methods.top_down.cuts import (
+    Candidate,
+    ClosedCut,
+    Cut,
+    Cuts,
+    Disclosure,
+    SuppressionCut,
+    disclosures,
+)
+from ppdm_sql.methods.top_down.interval_cuts import NO_SPLIT, IntervalCut, first_best
+from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, PrivacyLoss, Rounding, Worth, nine_digits
 from ppdm_sql.methods.top_down.weighing import ShownDetail
@@ -95,37 +100,27 @@ class Ranking:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def step(self, row: int) -> RefinementStep:
-        """Give a candidate with its numbers."""
-        candidate = int(self._attributes[row]), int(self._ids[row])
-        return RefinementStep(
-            candidate, float(self._scores[row]), float(self._gains[row]), float(self._losses[row])
-        )
-
     @property
     def best(self) -> RefinementStep:
         """The best candidate; the first on ties."""
-        return self.step(int(self._order.argmax()))
+        row = int(self._order.argmax())
+        candidate = int(self._attributes[row]), int(self._ids[row])
+        return RefinementStep(
+            candidate, *(float(of[row]) for of in (self._scores, self._gains, self._losses))
+        )
 
     def ordered(self) -> Iterable[Candidate]:
         """Give all candidates, best first."""
-        return (self.step(int(row)).candidate for row in np.argsort(-self._order, kind="stable"))
+        order = np.argsort(-self._order, kind="stable")
+        return ((int(self._attributes[row]), int(self._ids[row])) for row in order)
 
 
 class Refinement:
-    """A run of the loop.
+    """A run of the loop from the most general state; the order of attributes settles ties.
 
-    Args:
-        cuts: The most general state, one cut an attribute; order of attributes settles ties.
-        sizes: Number of candidate ids of each attribute.
-        constraints: The requirements, as numbers with limits.
-        measure: Measures states in the database.
-        gains: What candidates gain where that is measured, too; else each cut knows the InfoGain of its own.
-        wishes: What is wished of single attributes; nothing if None.
-        rounding: When scores are equal.
-        worth: What detail is worth to the cuts.
-        loses: Whether scores are less where more privacy is lost.
-        shown: What labels show, where records that are left out are weighed.
+    ``sizes`` are the numbers of candidate ids; ``gains`` are given where they are measured, too, else each
+    cut knows its own; scores are less where more privacy is lost if it ``loses``; what labels have ``shown``
+    is given where records that are left out are weighed.
     """
 
     def __init__(
@@ -186,7 +181,6 @@ class Refinement:
         return self.state
 
     def begin(self) -> None:
-        """Make ready for the first step."""
         self._constraints.require_solution(self.state.measured)
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
@@ -216,23 +210,29 @@ class Refinement:
                 return self._decided[0][0]
 
     def perform(self, step: RefinementStep) -> None:
-        """Perform the candidate that :meth:`best` has found."""
         attribute, candidate = step.candidate
-        measured, state = self._known[attribute][candidate].copy(), self.state
-        cuts = refined(state.cuts, step.candidate)
+        self._broke &= self.state.cuts[attribute].disjoint
+        self._perform([step], self._known[attribute][candidate].copy())
+        self._reopen()
+
+    def _perform(self, steps: list[RefinementStep], measured: Floats) -> None:
+        """Perform steps of one attribute, of which the last leads to a state of these numbers."""
+        state, attribute = self.state, steps[0].candidate[0]
+        cut, candidates = state.cuts[attribute], [step.candidate[1] for step in steps]
+        after = cut.disclose(candidates) if isinstance(cut, SuppressionCut) else cut.refine(candidates[0])
+        cuts = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :])
         if self._shown is not None:
-            gain = self._own_gains(attribute, np.array([candidate]))
-            self._show(attribute, cuts[attribute], [candidate], gain)
-        self._broke &= cuts[attribute].disjoint
+            gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
+            self._show(attribute, after, candidates, gains)
         if self._shown is not None or not self._measure.exact:
             measured = self._measured(cuts)
-        if self._shown is not None:
-            step = replace(step, loss=float(self.loss.of(attribute, state.measured, measured[None])[0]))
-        state.steps.append(step)
+        if self._shown is not None and len(steps) == 1:
+            loss = float(self.loss.of(attribute, state.measured, measured[None])[0])
+            steps = [replace(steps[0], loss=loss)]
+        state.steps.extend(steps)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
         self._carry(attribute)
-        self._reopen()
 
     def _measured(self, cuts: Cuts) -> Floats:
         """Measure the state after a step; where more is hidden then, nothing foretells the next steps."""
@@ -246,8 +246,7 @@ class Refinement:
         """Let the labels of the parts that candidates of one attribute make show more."""
         cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
         assert self._shown is not None
-        for candidate, gain in zip(candidates, gains, strict=True):
-            self._shown.perform(attribute, cut, candidate, np.array([gain]))
+        self._shown.perform(attribute, cut, candidates, gains)
         measure.show(self._shown.by_code, self._shown.more)
         if isinstance(cut, IntervalCut):
             (candidate,) = candidates
@@ -261,18 +260,8 @@ class Refinement:
         """Perform disclosures that are decided; all their states keep all limits."""
         decided = self._decided[:most]
         del self._decided[:most]
-        steps, (attribute, _) = [step for step, _ in decided], decided[0][0].candidate
-        state, cut = self.state, cast(SuppressionCut, self.state.cuts[attribute])
-        after = cut.disclose([step.candidate[1] for step in steps])
-        cuts, measured = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :]), decided[-1][1]
-        if self._shown is not None:
-            gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
-            self._show(attribute, after, [step.candidate[1] for step in steps], gains)
-            measured = self._measured(cuts)
-        state.steps.extend(steps)
-        self.state = replace(state, cuts=cuts, measured=measured)
-        self._candidates -= len(steps) - 1
-        self._carry(attribute)
+        self._perform([step for step, _ in decided], decided[-1][1])
+        self._candidates -= len(decided) - 1
         if self._beyond and not self._decided:
             candidates, numbers = zip(*self._beyond, strict=True)
             self._learn(candidates, np.array(numbers))
@@ -287,7 +276,6 @@ class Refinement:
         self._carry(step.candidate[0])
 
     def stop(self, why: Stopped) -> State:
-        """End the run with the state reached."""
         self.state = replace(self.state, stopped=why)
         return self.state
 
@@ -306,29 +294,24 @@ class Refinement:
     def _rank(self) -> Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
         cuts, before = self.state.cuts, self.state.measured
-        if self._gains is None:
-            return Ranking([self._scored(a, cut, before) for a, cut in enumerate(cuts)], self._rounding)
-        opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
-        every = [(a, int(candidate)) for a, (ids, *_) in enumerate(opened) for candidate in ids]
-        ends = np.cumsum([len(ids) for ids, *_ in opened])[:-1]
-        gains = np.split(self._gains.of(cuts, every), ends)
-        if not self._literal:
-            gains = [
-                told + self._certain(a, ids)
-                for a, (told, (ids, *_)) in enumerate(zip(gains, opened, strict=True))
-            ]
-        told = [of > self._gains.least for of in gains]
-        return Ranking(
-            [
-                self._scores(a, ids[here], smallest[here], of[here], before)
-                for a, ((ids, smallest, _), of, here) in enumerate(zip(opened, gains, told, strict=True))
-            ],
-            self._rounding,
-        )
+        if self._gains is not None:  # in one statement
+            opened = [(a, c) for a, cut in enumerate(cuts) for c in self._open(a, cut)[0].tolist()]
+            self._gains.of(cuts, opened)
+        return Ranking([self._scored(a, cut, before) for a, cut in enumerate(cuts)], self._rounding)
 
     def _scored(self, attribute: int, cut: Cut, before: Floats) -> Scored:
         ids, smallest, gains = self._open(attribute, cut)
-        return self._scores(attribute, ids, smallest, gains, before)
+        if self._gains is not None:
+            gains = self._own_gains(attribute, ids)
+            told = gains > self._gains.least
+            ids, smallest, gains = ids[told], smallest[told], gains[told]
+        gains = self._weigh(attribute, gains)
+        if self._shown is not None:
+            scores = self._scores_at_most(attribute, ids, gains)
+            told = scores >= LEAST_GAIN
+            return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
+        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
+        return Scored(ids, gains, losses, self.loss.score(gains, losses))
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid and gain something, as :meth:`_possible` gives them."""
@@ -346,15 +329,6 @@ class Refinement:
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
         return ids[possible], smallest[possible], cut.gains[possible]
-
-    def _scores(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> Scored:
-        gains = self._weigh(attribute, gains)
-        if self._shown is not None:
-            scores = self._scores_at_most(attribute, ids, gains)
-            told = scores >= LEAST_GAIN
-            return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
-        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
-        return Scored(ids, gains, losses, self.loss.score(gains, losses))
 
     def _weigh(self, attribute: int, gains: Floats) -> Floats:
         return self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
@@ -391,16 +365,11 @@ class Refinement:
 
     def _own_gains(self, attribute: int, ids: Codes) -> Floats:
         """Give what candidates gain, before weights."""
-        cuts = self.state.cuts
+        cuts, cut = self.state.cuts, self.state.cuts[attribute]
         if self._gains is None:
-            return cuts[attribute].gains[_places(cuts[attribute], ids)]
+            return cut.gains[_places(cut, ids)]
         told = self._gains.of(cuts, [(attribute, candidate) for candidate in ids.tolist()])
-        return self._certain(attribute, ids) + told
-
-    def _certain(self, attribute: int, ids: Codes) -> Floats:
-        """Give what of the gain of candidates is certainty."""
-        cut = self.state.cuts[attribute]
-        return cut.certain[_places(cut, ids)]
+        return told if self._literal else told + cut.certain[_places(cut, ids)]
 
     # -- what is known ----------------------------------------------------------------------------
 
@@ -434,9 +403,9 @@ class Refinement:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
         cuts, alive = self.state.cuts, self._open_now(attribute)
         cut = cuts[attribute]
-        part = cut.contested(alive)
-        if part is None:
+        if not (isinstance(cut, IntervalCut) and self._tries_others(attribute)):
             return
+        part = cut.contested(alive)
         inside = (part[1:] >= 0) & (part[1:] == part[:-1])
         boundaries = 1 + np.flatnonzero(inside & alive[1:])
         if len(boundaries):
@@ -467,9 +436,10 @@ class Refinement:
         for attribute, refused in enumerate(self._refused):
             if refused.any():
                 refused[:] = False
-                if not self._constraints.monotone:  # others may stand in the place of those
-                    cuts = list(self.state.cuts)
-                    cuts[attribute] = cuts[attribute].reopened(self._alive[attribute])
+                cuts = list(self.state.cuts)
+                cut = cuts[attribute]
+                if not self._constraints.monotone and isinstance(cut, IntervalCut):
+                    cuts[attribute] = cut.reopened(self._alive[attribute])  # others may stand for those
                     self.state = replace(self.state, cuts=tuple(cuts))
 
     def _refuse_broken(self) -> None:
@@ -523,7 +493,7 @@ class Refinement:
             good = left_out[found] <= limits.most
             self._fell(attribute, found[~good].tolist())
             found, gains, left, right = found[good], gains[good], left[good], right[good]
-            split = None
+            split = NO_SPLIT
             if len(found):
                 shown = weight * (left * worth.left[found] + right * worth.right[found])
                 scores = (shown - worth.lost[found] * measure.unit) / limits.records
@@ -532,14 +502,13 @@ class Refinement:
                 # in a later state another one may be worth something, if any
                 best = first_best(scores if row[-1] >= LEAST_GAIN else gains)
                 boundary = int(found[best])
-                split = IntervalSplit(boundary, float(gains[best]), 0)
+                split = float(boundary), float(gains[best]), 0.0
                 self._known[attribute][boundary], self._fresh[attribute][boundary] = row, True
                 self._weighed[attribute][boundary] = row[-1] - self._hidden
             cut = cut.with_split(place, split, self._open_now(attribute))
         self.state = replace(state, cuts=(*state.cuts[:attribute], cut, *state.cuts[attribute + 1 :]))
 
     def _measure_all(self) -> bool:
-        """Measure every candidate, and tell whether there were any to measure."""
         every = self._unknown(range(len(self.state.cuts)))
         if every:
             self._measure_some(every)

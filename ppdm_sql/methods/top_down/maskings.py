@@ -16,10 +16,9 @@ import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut, TaxonomyCut, TaxonomyTree
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut, Tails
 from ppdm_sql.methods.top_down.score import LITERAL, Worth
-from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -147,12 +146,10 @@ class Generalization(Masking):
 
     @cached_property
     def _parents(self) -> tuple[int, ...]:
-        """Parents of the taxonomy's nodes, and of NULL, one more child of the root, if there is one."""
         return (*self.taxonomy.parents, *([0] if self.dictionary.has_null else []))
 
     @cached_property
     def tree(self) -> TaxonomyTree:
-        """The taxonomy over the codes of this column."""
         children: list[list[int]] = [[] for _ in self._parents]
         for node, parent in enumerate(self._parents):
             if parent >= 0:
@@ -236,7 +233,6 @@ class Intervals(Masking):
 
     @property
     def tail_bounds(self) -> tuple[str | None, str | None]:
-        """The bounds of the lower and the upper tail; None where there is none."""
         return (None, None) if self.tails is None else self.tails.bounds
 
     def too_few(self, least: int) -> str | None:

@@ -18,11 +18,11 @@ from ppdm_sql.methods.top_down.constraints import (
 )
 from ppdm_sql.methods.top_down.counts import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.gains import class_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance
 from ppdm_sql.methods.top_down.value_lists import HELD, ValueTable
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
-from ppdm_sql.privacy.formula import sum_of
+from ppdm_sql.privacy.formula import Columns, sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -44,15 +44,7 @@ class MeasuredTable(NamedTuple):
 
 
 class Measure:
-    """Measures states for the loop, over the atoms of one run.
-
-    Args:
-        engine: Where the tables are.
-        atoms: The collapsed source.
-        constraints: What to measure.
-        classes: Position of the class attribute, where :meth:`information` tells of it.
-        maskings: Of the attributes, where populations are counted.
-    """
+    """Measures states for the loop; with the position of the class, :meth:`information` tells of it."""
 
     ahead = True
     """Whether states along a path of disclosures can be measured, not only those after one candidate."""
@@ -60,6 +52,8 @@ class Measure:
     """Whether the numbers after a candidate are those of the state then, or tell only what it loses."""
     lists = True
     """Whether the counts of many sensitive values can be a list."""
+    tells = True
+    """Whether what is counted for constraints can tell of classes and information, too."""
     weighs_boundaries = False
     """Whether all boundaries of an interval can be weighed at once."""
     most: int = 1 << 31
@@ -93,14 +87,15 @@ class Measure:
             formula_of(self._engine, self._atoms, constraint, counted, listed=listed)
             for constraint in constraints
         ]
+        together = self.tells and not listed
+        information = self._information(counted) if together else []
         if sensitive is not None and listed:
-            lists = ValueTable(self._engine, self._atoms, attributes, sensitive)
-            self._measured.append(MeasuredTable(lists, positions, formulas, []))
-            self._add_information(attributes)
-            return
-        information = self._information(counted)
-        table = self.table(attributes, list(counted))
+            table: CountTable = ValueTable(self._engine, self._atoms, attributes, sensitive)
+        else:
+            table = self.table(attributes, list(counted))
         self._measured.append(MeasuredTable(table, positions, formulas, information))
+        if listed or not (together or self._classes is None):
+            self._add_information(attributes)
 
     def _add_population(
         self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
@@ -129,7 +124,6 @@ class Measure:
         return [SQUARED_SIZE, class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values])]
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
-        """Make what measures the groups of some attributes."""
         return CountTable(self._engine, self._atoms, attributes, counted)
 
     # -- whole states -----------------------------------------------------------------------------
@@ -159,15 +153,13 @@ class Measure:
         return detail
 
     def state(self, cuts: Cuts) -> Floats:
-        """Measure a state: a number for each constraint."""
         return self._whole(cuts)
 
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
-        """Tell, for each set of attributes that records are grouped by, what its groups are like.
+        """Tell what the groups by each set of attributes are like.
 
-        Returns:
-            Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
-            together; the last only where the class has few values.
+        They are as many, have this sum of squared sizes, and leave this entropy of the class, in bits
+        together; the last only where the class has few values.
         """
         told = dict[tuple[int, ...], Floats]()
         for place, (table, _, formulas, information) in enumerate(self._measured):
@@ -179,13 +171,7 @@ class Measure:
     # -- states after candidates ------------------------------------------------------------------
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        """Measure the state after each candidate, shape (candidates, constraints).
-
-        Args:
-            cuts: The present state.
-            known: Its numbers, which hold for groups that a candidate does not split.
-            candidates: Of any attributes.
-        """
+        """Measure the states after candidates; ``known`` holds for groups that they do not split."""
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
         for measured in self._measured:
             rows = [row for row, (a, _) in enumerate(candidates) if a in measured.table.attributes]
@@ -211,16 +197,8 @@ class Measure:
     ) -> tuple[Floats, Floats]:
         """Measure the states along a path of disclosures, and those after each rival in all of them.
 
-        Args:
-            cuts: The state from which it starts.
-            known: Its numbers.
-            attribute: One that is suppressed.
-            disclosed: Its value codes, in this order.
-            rivals: Candidates of other attributes that split groups of their own, with the numbers of the
-                states after them; none where a number is a sum.
-
-        Returns:
-            Shapes (disclosures, constraints) and (rivals, disclosures, constraints).
+        Rivals are candidates of other attributes that split groups of their own, with the numbers of the
+        states after them; there are none where a number is a sum.
         """
         numbers = np.repeat(known[None, :], len(disclosed), axis=0)
         after = np.repeat(
@@ -229,13 +207,13 @@ class Measure:
         for table, positions, formulas, _ in self._measured:
             if attribute not in table.attributes or not positions:
                 continue
-            read = table.path(cuts, attribute, disclosed, formulas)
+            (read,) = table.path(cuts, attribute, disclosed, formulas)
             numbers[:, positions] = along(known[positions], read, formulas)
             for other in dict.fromkeys(a for (a, _), _ in rivals if a in table.attributes):
                 rows = [row for row, ((a, _), _) in enumerate(rivals) if a == other]
                 some = [rivals[row][0] for row in rows]
-                read = table.rivals(cuts, attribute, disclosed, formulas, some)
-                for row, own in zip(rows, read, strict=True):
+                beside = table.path(cuts, attribute, disclosed, formulas, some)
+                for row, own in zip(rows, beside, strict=True):
                     after[row][:, positions] = along(after[row, 0, positions], own, formulas)
         for j, constraint in enumerate(self._constraints):
             worse = np.fmax if constraint.direction > 0 else np.fmin
@@ -245,15 +223,7 @@ class Measure:
     def invalid_boundaries(
         self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
     ) -> Codes:
-        """Pick the boundaries at which splitting the present state breaks a limit; a scan per table.
-
-        Args:
-            cuts: The present state.
-            known: Its numbers.
-            attribute: One of grown intervals.
-            part: For each of its value codes the interval, -1 where it is not asked about.
-            boundaries: Those to decide on, inside these intervals.
-        """
+        """Pick the boundaries at which splitting an interval breaks a limit; -1 in ``part`` is in none."""
         invalid = np.zeros(len(part), dtype=bool)
         for table, positions, formulas, _ in self._measured:
             lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
@@ -340,3 +310,90 @@ def formula_of(
     # the values that persons have, each of theirs once, in the place of persons
     held = f"({sum_of('{' + v + '}' for v in values.columns)})"
     return replace(formula, formula=lambda c: formula.formula({**c, "n": held.format_map(c)}))
+
+
+# -- HCE-TDR's gain -------------------------------------------------------------------------------
+#
+# How much a refinement tells of the class, given all condition attributes: the data quality of a table is
+# H(D | P u Q), the entropy of the class D over the equivalence classes of all condition attributes, the
+# quasi-identifier Q at the present cut and the others, P, at full detail ("Anonymizing classification data
+# using rough set theory", 2013, sections 3 to 5).
+
+
+class ConditionalEntropy:
+    """Gains by the reduction of H(D | P u Q), in bits per record of the table; a GROUP BY for each state."""
+
+    least = -np.inf
+    """Candidates that gain less are not beneficial in the present state; in a later one they may be."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        attributes: Sequence[int],
+        classes: int,
+        worth: Worth = LITERAL,
+    ) -> None:
+        counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+        self._records, self.worth = atoms.records, worth
+        self._values = atoms.coded[classes].size
+        entropy = class_entropy([f"p{j}" for j in range(len(counted))])
+        self._formulas = [entropy, replace(entropy, formula=lambda _: "1")]
+        self._table = CountTable(engine, atoms, attributes, counted)
+        self._parts: list[Codes] = []
+        self._known: dict[Candidate, float] = {}
+
+    def of(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
+        """Give the gains of candidates, and measure those that were not yet asked about in this state."""
+        parts = [cut.parts for cut in cuts]
+        same = (a is b or np.array_equal(a, b) for a, b in zip(parts, self._parts, strict=False))
+        if not (self._parts and all(same)):  # where a boundary took the place of another, they stay
+            self._parts, self._known = parts, {}
+        if new := [candidate for candidate in candidates if candidate not in self._known]:
+            self._known.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
+        return np.array([self._known[candidate] for candidate in candidates], dtype=np.float64)
+
+    def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
+        """Measure by what the entropy falls after each of some candidates, and what that is worth."""
+        told, groups = self._table.after(cuts, candidates, self._formulas).T
+        told = repeatable(told)
+        if self.worth.literal:
+            return told / self._records
+        chance = by_chance(1 - np.nan_to_num(groups), self._values)  # in groups of more than one class
+        return self.worth.gains(told, chance, self._records, np.zeros(len(told)))
+
+    def detail(self) -> float:
+        """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
+        return float(repeatable(self._table.source(self._formulas[:1]))[1]) / self._records
+
+    def now(self, cuts: Cuts) -> float:
+        """Give H(D | P u Q) of a state."""
+        return float(repeatable(self._table.state(cuts, self._formulas[:1]))[1]) / self._records
+
+
+def repeatable(sums: Floats) -> Floats:
+    """Round sums to twelve digits; the last bits of a parallel sum depend on its order. No sum is 0."""
+    return np.array([float(f"{number:.12g}") for number in np.nan_to_num(sums)])
+
+
+def class_entropy(classes: Sequence[str]) -> Formula:
+    """The entropy of the classes left in the groups, the sum of n I(R), in bits; one class is the rest.
+
+    Divided by the records it is H(D | attributes), the conditional entropy of the decision.
+    """
+
+    def rest(c: Columns) -> str:
+        return " - ".join([c["n"], *(c[v] for v in classes)])
+
+    def formula(c: Columns) -> str:
+        each = sum_of(_times_log(f"({part})") for part in (rest(c), *(c[v] for v in classes)))
+        return f"greatest({_times_log(c['n'])} - ({each}), 0)"
+
+    def pure(c: Columns) -> str:
+        return f"greatest({', '.join([rest(c), *(c[v] for v in classes)])}) = {c['n']}"
+
+    return Formula("sum", ("n", *classes), formula, pure)
+
+
+def _times_log(number: str) -> str:
+    return f"{number} * log2(greatest({number}, 1))"

@@ -61,7 +61,6 @@ class Outcome:
 
     @property
     def masked(self) -> MaskedAtoms:
-        """The collapsed source as the cuts show it."""
         cuts = {position: self.cut(position) for position in range(len(self.maskings))}
         nodes = {position: cut.nodes for position, cut in cuts.items() if cut is not None}
         return MaskedAtoms(self.atoms, nodes, self.labels)
@@ -94,12 +93,7 @@ def outcome_of(
 
 
 def as_lists(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Params:
-    """Turn rows into one list a column, for a statement that takes them all at once.
-
-    Example:
-        >>> as_lists(["code", "node"], [(0, 7), (1, 8)])
-        {'code': [0, 1], 'node': [7, 8]}
-    """
+    """Turn rows into one list a column, for a statement that takes them all at once."""
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
@@ -171,7 +165,6 @@ def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
 
 
 def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
-    """Write the steps with the labels of what each specialized; one row a step."""
     rows = [
         (step, attribute, node, child, place, score, gain, loss)
         for step, (attribute, node, children, score, gain, loss) in enumerate(moves, start=1)

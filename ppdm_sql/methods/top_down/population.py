@@ -23,13 +23,13 @@ from ppdm_sql.engine.names import quoted, resolve
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, NUMBERS, Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidSource
-from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, collapse, read_source
 from ppdm_sql.methods.base.released_rows import recoded
-from ppdm_sql.methods.top_down.counts import CountTable, GroupsByValue, Params
-from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts
+from ppdm_sql.methods.top_down.counts import CountTable, Params
+from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut, Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.privacy import Formula, PopulationTable
+from ppdm_sql.privacy import PopulationTable
 
 POPULATION = "p0"
 """The counted column of the population's records."""
@@ -44,16 +44,11 @@ _COMMON = ("DOUBLE", "TIMESTAMP", "VARCHAR")
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Codes of one attribute, behind the source's, for values that only the population has.
-
-    Args:
-        nodes: For each of these codes the nodes that show it beside values of the source, of which a cut
-            shows one at most, and ``NO_NODE`` behind them.
-        codes: For each of these nodes a value of the source that it may show, too; shaped alike.
-    """
+    """Codes of one attribute, behind the source's, for values that only the population has."""
 
     nodes: Codes
-    codes: Codes
+    """For each the nodes that show it beside values of the source, one at most in a cut; then ``NO_NODE``."""
+    codes: Codes  # for each of these nodes a value of the source that it may show, too; shaped alike
 
     @classmethod
     def of(cls, held: Sequence[Sequence[tuple[int, int]]]) -> Beyond:
@@ -97,36 +92,12 @@ class PopulationCounts(CountTable):
     """Counts of source and population in one, told apart by the last coded column."""
 
     def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        attributes: Sequence[int],
-        beyond: dict[int, Beyond],
+        self, engine: Engine, atoms: Atoms, attributes: Sequence[int], beyond: dict[int, Beyond]
     ) -> None:
         self._beyond = beyond
         super().__init__(engine, atoms, attributes, [(len(atoms.coded), 1)])
 
-    def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
-        return super().state(self._wide(cuts), formulas)
-
-    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        return super().after(self._wide(cuts), candidates, formulas)
-
-    def _path(
-        self,
-        cuts: Cuts,
-        attribute: int,
-        disclosed: Sequence[int],
-        formulas: Sequence[Formula],
-        rivals: Sequence[Candidate] = (),
-    ) -> tuple[str, Params]:
-        return super()._path(self._wide(cuts), attribute, disclosed, formulas, rivals)
-
-    def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
-        outside = np.full(len(self._beyond[attribute].nodes), -1)  # in no interval
-        return super().by_value(self._wide(cuts), attribute, np.concatenate([part, outside]))
-
-    def _wide(self, cuts: Cuts) -> Cuts:
+    def seen(self, cuts: Cuts) -> Cuts:
         beyond = self._beyond
         return tuple(PopulationCut(cut, beyond[i]) if i in beyond else cut for i, cut in enumerate(cuts))
 
@@ -268,7 +239,6 @@ def _looked_up(
     there: Dictionary,
     bounds: tuple[str | None, str | None, bool] | None = None,
 ) -> dict[str, Codes]:
-    """Look the population's values up among the source's; the rows in the order of their codes."""
     tables = {"values_there": there.table, "dictionary": masking.dictionary.table}
     params = None if bounds is None else dict(zip(("lower", "upper", "closed"), bounds, strict=True))
     rows = engine.arrays(bind(f"top_down/{step}", tables=tables), params, step=step)

@@ -169,14 +169,7 @@ class ColumnWishes:
 
 
 def labels_after(cut: Cut) -> Codes:
-    """Count the different labels that a column shows after each candidate of its cut.
-
-    Example: of three values one is disclosed, beside the symbol; the last one leaves no symbol behind.
-        >>> from ppdm_sql.methods.top_down.cuts import SuppressionCut
-        >>> top = SuppressionCut.top(np.array([[1, 0], [1, 1], [1, 1]]))
-        >>> labels_after(top).tolist(), labels_after(top.refine(0).refine(2)).tolist()
-        ([2, 2, 2], [3])
-    """
+    """Count the different labels that a column shows after each candidate of its cut."""
     shown = len(np.unique(cut.nodes))
     if cut.disjoint:
         added = [len(cut.split(int(candidate))) - 1 for candidate in cut.candidates]

@@ -34,14 +34,18 @@ from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, rea
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.constraints import Constraints, check_absent, constraints_of
+from ppdm_sql.methods.top_down.constraints import (
+    Allowance,
+    AllowedConstraints,
+    Constraints,
+    check_absent,
+    constraints_of,
+)
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.kept_records import kept_records
-from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
-from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
     Outcome,
@@ -165,13 +169,11 @@ class RefinementRun(Run[State]):
 
     @cached_property
     def wishes(self) -> ColumnWishes:
-        """What is wished of the attributes."""
         weights = [self._weights.get(name, 1.0) for name in self.attributes]
         return ColumnWishes(weights, list(map(self._limits.get, self.attributes)))
 
     @property
     def literal(self) -> bool:
-        """Whether steps are scored as the papers print it."""
         return self.request.score == "paper"
 
     @cached_property
@@ -220,7 +222,6 @@ class RefinementRun(Run[State]):
             return self.descend(lambda: interrupt.requested)
 
     def _notice_class(self) -> None:
-        """Tell of a class that gains are fitted to value by value."""
         if self.classes is None:
             return
         of = self.atoms.coded[self.classes]
@@ -310,7 +311,6 @@ class RefinementRun(Run[State]):
         return collapse(*of, masked=self.beside_symbol, symbol=symbol, person=person, shown=self.source)
 
     def _with_labels(self) -> Table:
-        """Put the labels beside the values that they are made of."""
         if not self._labels:
             return self.rows
         types = {item.name: item.type for item in self.columns.values()}
@@ -353,9 +353,10 @@ class RefinementRun(Run[State]):
         """Choose what measures the states; with the position of the class it also measures information."""
         engine, atoms = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
-            from ppdm_sql.methods.top_down.left_out_measure import allowed_measure
+            from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure
 
-            return allowed_measure(engine, atoms, self.constraints, classes)
+            kind = SettledMeasure if self.constraints.settles else AllowedMeasure
+            return kind(engine, atoms, self.constraints, classes)
         of = engine, atoms, self.constraints, classes, self.maskings
         if self.counts_persons:
             from ppdm_sql.methods.top_down.persons import PersonMeasure
@@ -370,7 +371,6 @@ class RefinementRun(Run[State]):
         return None if label is None else self.atoms.position(label)
 
     def masking(self, position: int, name: str) -> Masking:
-        """Choose the masking of an attribute; one that may not be masked is fixed."""
         counts = self._counts[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
@@ -509,7 +509,6 @@ class RefinementRun(Run[State]):
         return found
 
     def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
-        """Say what the audit is to hold a masked column against: what the owner gave."""
         position = self.attributes.index(name)
         masking, column, shows = outcome.maskings[position], self.columns[name], outcome.shows(position)
         if isinstance(masking, Generalization):

@@ -6,7 +6,7 @@ The papers' score is the information gained per unit of privacy lost:
 
 - InfoGain(v) = I(R_v) - sum of |R_c| / |R_v| I(R_c): by how much the entropy of the class falls when the
   records of ``v`` fall into its parts ``c``. HCE-TDR's gain depends on all attributes at once and stands in
-  :mod:`~ppdm_sql.methods.top_down.gains`.
+  :mod:`~ppdm_sql.methods.top_down.measuring`.
 - PrivLoss(v): by how much the requirements come nearer to their limits. TDS calls it the loss of anonymity.
 
 It spends the anonymity where gains are fitted to noise: a birth date gets hundreds of labels, and all other
@@ -44,7 +44,6 @@ Rounding = Callable[[Floats], Floats]
 
 
 def twelve_decimals(scores: Floats) -> Floats:
-    """Compare scores to 12 decimals."""
     return np.round(scores, 12)
 
 
@@ -58,22 +57,12 @@ def nine_digits(scores: Floats) -> Floats:
 
 
 def entropy(counts: NDArray[np.int64]) -> Floats:
-    """Give the entropy I(R) of class counts along the last axis, in bits; 0 for no records.
-
-    Example:
-        >>> float(entropy(np.array([2, 2])))
-        1.0
-    """
+    """Give the entropy I(R) of class counts along the last axis, in bits; 0 for no records."""
     return np.asarray(total_entropy(counts) / np.maximum(counts.sum(axis=-1), 1))
 
 
 def total_entropy(counts: NDArray[np.int64]) -> Floats:
-    """Give |R| I(R) = n log n - sum of c log c, the entropy of all n records together, in bits.
-
-    Example:
-        >>> float(total_entropy(np.array([2, 2])))
-        4.0
-    """
+    """Give |R| I(R) = n log n - sum of c log c, the entropy of all n records together, in bits."""
     each = counts.astype(np.float64)
     ones = np.ones(counts.shape[-1])
     return np.asarray(np.maximum(_times_log(each @ ones) - _times_log(each) @ ones, 0.0))
@@ -84,12 +73,7 @@ def _times_log(numbers: Floats) -> Floats:
 
 
 def explained_by_halves(whole: NDArray[np.int64], part: NDArray[np.int64]) -> Floats:
-    """Give by how many bits the entropy of all records together falls where they are a part and the rest.
-
-    Example: class counts are along the last axis.
-        >>> explained_by_halves(np.array([2, 2]), np.array([[2, 0], [1, 1]])).tolist()
-        [4.0, 0.0]
-    """
+    """Give by how many bits the entropy of all records together falls where they are a part and the rest."""
     gained = total_entropy(whole) - total_entropy(part) - total_entropy(whole - part)
     return np.asarray(np.maximum(gained, 0.0))
 
@@ -101,28 +85,18 @@ def by_chance(parts: Any, classes: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Worth:
-    """What detail is worth to a run.
+    """What detail is worth to a run."""
 
-    Args:
-        information: What it is worth for a record to know a bit more of its class; 0 where there is none.
-        certainty: What it is worth for a record that the certainty penalty of a column falls from 1 to 0.
-        records: Of the table; a gain is what they gain on average.
-        literal: Whether a gain is the papers' InfoGain, in bits per record of the part that is refined.
-    """
-
-    information: float = 0.0
-    certainty: float = 0.0
-    records: int = 0
-    literal: bool = False
+    information: float = 0.0  # that a record's class is known by a bit more; 0 where there is none
+    certainty: float = 0.0  # that the certainty penalty of a record falls from 1 to 0 in a column
+    records: int = 0  # of the table: a gain is what they gain on average
+    literal: bool = False  # a gain is the papers' InfoGain, in bits per record of the part refined
 
     def gains(self, explained: Floats, chance: Floats, records: Codes | int, fallen: Floats) -> Floats:
-        """Give what it gains to refine parts.
+        """Give what it gains to refine parts, of so many records.
 
-        Args:
-            explained: By how many bits the entropy of the class falls, of all records of a part together.
-            chance: By how many it falls by chance.
-            records: Of the part.
-            fallen: By how much the certainty penalty falls, of all its records together.
+        All of these together have ``explained`` bits less of class entropy then, ``chance`` of them by
+        chance, and a certainty penalty that has fallen by ``fallen``.
         """
         if self.literal:
             return np.asarray(explained / np.maximum(records, 1))
@@ -142,12 +116,7 @@ class PrivacyLoss:
     A confidence or a distance rises, the smallest class or a diversity falls. PDA's mean is over all affected
     templates, those that do not change included. Requirements of different forms have a mean each, and these
     add up. Classes fall by records, as in TDS, where nothing but k is asked; else all that falls does so by
-    its share, lest records drown confidences.
-
-    Args:
-        constraints: In the order of the run.
-        attribute_count: Number of attributes of the run.
-        counts: Whether scores are less where more is lost, as in the papers.
+    its share, lest records drown confidences. The papers' scores are less where more is lost: ``counts``.
     """
 
     def __init__(
@@ -159,14 +128,7 @@ class PrivacyLoss:
         self._weights = _weights(constraints, attribute_count)
 
     def of(self, attribute: int, before: Floats, after: Floats) -> Floats:
-        """Give the losses of the candidates of one attribute.
-
-        Args:
-            attribute: Its position.
-            before: Numbers of the state, shape (constraints,).
-            after: Numbers after each candidate, shape (candidates, constraints); a bound that is too good
-                counts as no change.
-        """
+        """Give the losses of one attribute's candidates; a bound that is too good counts as no change."""
         # both may be infinite
         change = np.subtract(after, before, out=np.zeros_like(after), where=after != before)
         change = np.maximum(change * self._direction, 0.0)

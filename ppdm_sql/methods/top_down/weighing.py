@@ -17,6 +17,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import recoded
+from ppdm_sql.methods.top_down.constraints import ClassRule, broken, by_fate
 from ppdm_sql.methods.top_down.counts import (
     SHOWN,
     Counted,
@@ -28,7 +29,6 @@ from ppdm_sql.methods.top_down.counts import (
     sides_sql,
 )
 from ppdm_sql.methods.top_down.cuts import Cut, Cuts
-from ppdm_sql.methods.top_down.left_out import ClassRule, broken
 from ppdm_sql.methods.top_down.score import Worth
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
@@ -38,13 +38,7 @@ BITS = 60
 
 
 class ShownDetail:
-    """What the labels of each attribute show of its values, by value code; 0 in the most general state.
-
-    Args:
-        counts: Of each attribute, the records by value code and class.
-        weights: What gains of each attribute are multiplied by.
-        worth: What detail is worth.
-    """
+    """What the labels of each attribute show of its values, by value code; 0 in the most general state."""
 
     def __init__(self, counts: Sequence[Counts], weights: Sequence[float], worth: Worth) -> None:
         self._records = [each.sum(axis=1) for each in counts]
@@ -65,14 +59,14 @@ class ShownDetail:
         """Give what each candidate shows each record of its parts."""
         return [parts * self._weights[attribute] for parts in cut.values(candidates, gains)]
 
-    def perform(self, attribute: int, cut: Cut, candidate: int, gain: Floats) -> None:
-        """Let the records of a candidate show more."""
-        (values,) = self.values(attribute, cut, np.array([candidate]), gain)
-        self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, values)
+    def perform(self, attribute: int, cut: Cut, candidates: Sequence[int], gains: Floats) -> None:
+        """Let the records of candidates show more."""
+        values = self.values(attribute, cut, np.array(candidates), gains)
+        for candidate, more in zip(candidates, values, strict=True):
+            self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, more)
 
 
 def raised(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
-    """Give what the values of an attribute show after a candidate."""
     after = by_code.copy()
     for codes, value in zip(cut.split(candidate), values, strict=True):
         after[codes] += value
@@ -80,19 +74,12 @@ def raised(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
 
 
 class BoundaryWorth(NamedTuple):
-    """What splits at the boundaries of intervals keep and lose, by value code: the first of the right half.
+    """What splits at boundaries keep and lose, by value code: the first of the right half."""
 
-    Args:
-        left: Records of the left half that are kept.
-        right: Records of the right half that are kept.
-        lost: What the records that are newly left out showed.
-        newly: How many they are.
-    """
-
-    left: Floats
+    left: Floats  # records of the left half that are kept
     right: Floats
-    lost: Floats
-    newly: Floats
+    lost: Floats  # what the records that are newly left out showed
+    newly: Floats  # how many they are
 
 
 class WeighedTable(CountTable):
@@ -185,9 +172,4 @@ def kept_sides_sql(sides_of: str, rules: Sequence[ClassRule], counted: Sequence[
 
 def shown_by_kept(rules: Sequence[ClassRule]) -> Formula:
     """Give what groups that break no rule show, and with ``value``, what a step shows each of them more."""
-    columns = (*needed([rule.formula for rule in rules]), SHOWN)
-
-    def shown(c: Columns) -> str:
-        return f"CASE WHEN {broken(rules, c)} THEN 0 ELSE {c[SHOWN]} + {c['n']} * {c['value']} END"
-
-    return Formula("sum", columns, shown)
+    return by_fate(rules, [SHOWN], lambda c: f"{c[SHOWN]} + {c['n']} * {c['value']}")

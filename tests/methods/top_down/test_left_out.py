@@ -13,7 +13,7 @@ import pytest
 import ppdm_sql
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
 from ppdm_sql.methods.top_down import kept_records, run
-from ppdm_sql.methods.top_down.left_out import Allowance
+from ppdm_sql.methods.top_down.constraints import Allowance
 
 PLANTED = ["Planted-Wolverine", "Planted-Job", "987654321", "Planted-Kept", "2099-12-31"]
 """Values that only records in bad classes hold."""

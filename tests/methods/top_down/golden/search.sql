@@ -57,6 +57,7 @@ SELECT
 FROM (
   SELECT
     group0,
+    part1 AS part,
     [0, 0][part1 + 1] AS candidate,
     CAST(SUM(n) AS BIGINT) AS n,
     CAST(SUM(p0) AS BIGINT) AS p0
@@ -65,12 +66,14 @@ FROM (
     part1 >= 0
   GROUP BY
     group0,
-    part1
+    part,
+    candidate
 ) AS parts
 GROUP BY
   candidate;
 
 SELECT
+  0 AS candidate,
   place,
   MAX(GREATEST(p0 / NULLIF(n, 0), (
     total_p0 - p0
@@ -119,6 +122,7 @@ FROM (
 WHERE
   place < 2
 GROUP BY
+  candidate,
   place;
 
 SELECT
