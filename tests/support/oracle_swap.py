@@ -63,7 +63,9 @@ def wanted(per_group: int | Fraction, size: int) -> int:
     return min(asked, size - 1)
 
 
-def records(rows: Sequence[Row], per_group: int | Fraction = 1) -> list[Record]:
+def records(
+    rows: Sequence[Row], per_group: int | Fraction = 1, smoothing: Fraction = Fraction(0)
+) -> list[Record]:
     """List the records that may change; of a group, as many as must."""
     codes = {value: code for code, value in enumerate(sorted({row[-1] for row in rows}))}  # type: ignore[type-var]
     found = []
@@ -71,7 +73,7 @@ def records(rows: Sequence[Row], per_group: int | Fraction = 1) -> list[Record]:
     truth = {row[:-1]: codes[row[-1]] for row in rows}
     for pattern, status in statuses(rows).items():
         count = 1 if status == "U" else wanted(per_group, sizes[pattern])
-        known = posteriors(rows, pattern)
+        known = posteriors(rows, pattern, smoothing)
         found += [Record(pattern, truth[pattern], status == "U", known, truth[pattern]) for _ in range(count)]
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import ppdm_sql
 from ppdm_sql.methods.swapping.marginals import Demand
-from ppdm_sql.methods.swapping.planning import Plan
+from ppdm_sql.methods.swapping.swap import Plan
 
 Row = tuple[Any, ...]
 
@@ -118,7 +118,7 @@ def changes(source: Sequence[Row], released: Sequence[Row]) -> Changes:
 def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
     """Make a planner that gives these patterns, of text columns, these values; one record each."""
 
-    def plan(engine: Any, identified: Any, options: Any, progress: Any) -> Plan:
+    def plan(run: Any, identified: Any, name: str, key: bytes) -> Plan:
         atoms, words = identified.atoms, identified.words_of("a")
         joins = "".join(f" JOIN {atoms.coded[p].table} AS d{p} ON d{p}.code = a.c{p}" for p in identified.by)
         pattern = ", ".join(f"d{p}.value::VARCHAR" for p in identified.by)
@@ -131,11 +131,9 @@ def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
         )
         none = np.zeros(identified.categories, np.int64)
         return Plan(
-            moves=engine.materialize("moves", chosen),
+            moves=run.engine.materialize("moves", chosen),
             measures=(("objective", None, 1.0),),
-            flows=np.zeros((identified.categories,) * 2, np.int64),
             demand=Demand(none, none, 0, none, none),
-            share=(Fraction(0), Fraction(1)),
         )
 
     return plan

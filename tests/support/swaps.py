@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -11,8 +12,9 @@ from oracle_swap import Record, Row, records
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import collapse
-from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
-from ppdm_sql.methods.swapping.planning import Plan, SwapOptions, swap_plan
+from ppdm_sql.methods.swapping.candidates import IdentifiableRecords, identify
+from ppdm_sql.methods.swapping.swap import Plan, SwapRun
+from ppdm_sql.options import SwapRequest
 from ppdm_sql.progress import SilentProgress
 
 
@@ -32,9 +34,9 @@ def names(rows: Sequence[Row]) -> list[str]:
 
 
 @contextmanager
-def identified(rows: Sequence[Row], threads: int = 1) -> Iterator[tuple[Engine, IdentifiableRecords]]:
+def identified(rows: Sequence[Row]) -> Iterator[tuple[Engine, IdentifiableRecords]]:
     """Collapse rows and identify what their last column gives away."""
-    with duckdb.connect(config={"threads": threads}) as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         listed = ", ".join('"' + name.replace('"', '""') + '" VARCHAR' for name in names(rows))
         con.execute(f"CREATE TABLE t ({listed})")
         con.executemany(
@@ -68,15 +70,17 @@ def measured(plan: Plan, measure: str) -> float | None:
 
 
 def planned(
-    rows: Sequence[Row], *, threads: int = 1, told: Told | None = None, **options: Any
+    rows: Sequence[Row], *, told: Told | None = None, **options: Any
 ) -> tuple[Plan, list[Row], list[Record]]:
     """Make a plan.
 
     Returns:
         The plan, its moves (pattern, new code, records), and the records as they then are.
     """
-    with identified(rows, threads) as (engine, found):
-        plan = swap_plan(engine, found, SwapOptions(**{"seed": b"s"} | options), told or Told())
+    with identified(rows) as (engine, found):
+        *by, confidential = names(rows)
+        request = SwapRequest("t", into="s", confidential=[confidential], by=by, **options)
+        plan = SwapRun(engine, "t", request, told or Told()).plan(found, confidential, b"s")
         known = patterns(engine, found)
         keys = ", ".join(found.keys)
         moves = [
@@ -85,7 +89,7 @@ def planned(
                 f"SELECT {keys}, category, records FROM {plan.moves} ORDER BY ALL", step="m"
             )
         ]
-    after = records(rows, options.get("per_group", 1))
+    after = records(rows, options.get("per_group", 1), Fraction(options.get("smoothing", 0)))
     for pattern, category, count in moves:
         still = [record for record in after if record.pattern == pattern and not record.changed]
         assert count <= len(still)

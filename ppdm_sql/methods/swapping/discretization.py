@@ -53,10 +53,7 @@ def requested_bins(
 def discretized(
     engine: Engine, atoms: Atoms, position: int, wanted: int | Edges
 ) -> tuple[Atoms, tuple[str, ...]]:
-    """Replace the codes of a confidential column by those of its bins, and give the bins' labels.
-
-    The last bin of given edges is half-open, like the others.
-    """
+    """Replace a confidential column's codes by those of its bins, half-open ones if edges are given."""
     item = atoms.coded[position].column
     labels = (
         _equal_bins(engine, atoms, position, wanted)
@@ -91,10 +88,7 @@ def discretized(
 
 
 def _equal_bins(engine: Engine, atoms: Atoms, position: int, number: int) -> list[str]:
-    tables = {"atoms": atoms.table, "dictionary": atoms.coded[position].table}
-    columns = {"code": [f"c{position}"]}
-    counts = statements.bind("swapping/value_counts", tables=tables, columns=columns)
-    values = engine.materialize("value_counts", counts)
+    values = engine.materialize("value_counts", counted_values(atoms, position))
     query = statements.bind(
         "taxonomy/quantiles", tables={"value_counts": values}, values={"intervals": number}
     )
@@ -105,8 +99,12 @@ def _equal_bins(engine: Engine, atoms: Atoms, position: int, number: int) -> lis
     return [f"[{lower}, {end}" for (lower, *_), end in zip(rows, ends, strict=True)]
 
 
+def counted_values(atoms: Atoms, position: int) -> str:
+    tables = {"atoms": atoms.table, "dictionary": atoms.coded[position].table}
+    return statements.bind("swapping/value_counts", tables=tables, columns={"code": [f"c{position}"]})
+
+
 def _given_bins(engine: Engine, item: Column, edges: Edges) -> list[str]:
-    """Label the bins between edges, which must be values of the column's kind, in order."""
     texts = [str(edge).strip() for edge in edges]
     kind = wide_type(item.type) or item.type
     values = [render(read(literal(text), kind)) for text in texts]

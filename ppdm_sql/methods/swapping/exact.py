@@ -35,8 +35,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.base.arrays import Counts, Floats
+from ppdm_sql.methods.swapping.candidates import NEVER, SCALE, Candidates, kind_counts
 from ppdm_sql.methods.swapping.marginals import Demand, LinearProgram
-from ppdm_sql.methods.swapping.posteriors import NEVER, SCALE, Candidates, kind_counts
 
 logger = logging.getLogger("ppdm_sql")
 FORBIDDEN = 2 * NEVER["BIGINT"]
@@ -63,10 +63,7 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True)
 class RecordClasses:
-    """Classes of alike records: their kind, how many they are, and the reduced cost of each of their choices.
-
-    A choice is to enter a category or, the last one, to stay; a reduced cost of -1 says that it is none.
-    """
+    """Classes of alike records, with the reduced costs of entering each category and of staying, or -1."""
 
     kinds: Counts
     records: NDArray[Any]
@@ -152,11 +149,11 @@ class ExactSearch:
     def _best_prices(self, prices: Counts, boxes: Counts, little: int = 0) -> Counts:
         here = self._relaxed(prices, boxes, rounded=True)
         for _ in range(STEPS):
-            step = price_step(self.demand, here)
-            if here.exact and not step.at_side.any():
-                return step.prices
+            prices, moved, at_side = price_step(self.demand, here)
+            if here.exact and not at_side.any():
+                return prices
             rounded = len(here.classes.kinds) < here.found or here.found > MOST_CLASSES
-            there = self._relaxed(step.prices, _next_boxes(here.boxes, step), rounded=rounded)
+            there = self._relaxed(prices, _next_boxes(here.boxes, moved, at_side), rounded=rounded)
             if there.bound > here.bound:
                 gain, here = there.bound - here.bound, there
                 if gain < little:
@@ -167,38 +164,71 @@ class ExactSearch:
                 here = self._relaxed(here.prices, here.boxes // NARROWER, rounded=rounded)
         return here.prices
 
-    def _relaxed(self, prices: Counts, boxes: Counts, *, rounded: bool) -> Relaxation:
-        self.rounds += 1
+    def _relaxed(
+        self, prices: Counts, boxes: Counts, *, rounded: bool = False, sampled: bool = True
+    ) -> Relaxation:
+        """See what records do that have one choice in the boxes, and count the others by class."""
+        size, names, demand = self.size, _choices(self.size), self.demand
         most = min(max(MOST_CLASSES, self.candidates.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
-        found = relaxed(self.engine, self.candidates, prices, boxes, self.demand, rounded=rounded, most=most)
-        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, found.bound / SCALE, found.found)
-        return found
+        steps = np.maximum(1, boxes // ROUNDING_STEPS) if rounded else np.ones_like(boxes)
+        rows = self.engine.arrays(
+            f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
+            f"FROM ({reduced_costs(self.candidates.table, prices, boxes, steps=steps)}) "
+            "GROUP BY ALL ORDER BY ALL",
+            step="relaxation",
+        )
+        every = _fetched(rows, names)
+        several = (every.reduced_costs >= 0).sum(axis=1) > 1
+        fixed, classes, found = every.where(~several), every.where(several), int(several.sum())
+        flows = np.zeros((2 * size, size + 1), dtype=np.int64)
+        np.add.at(flows, (fixed.kinds, fixed.reduced_costs.argmax(axis=1)), fixed.records)
+        sampled &= found > most
+        if sampled:
+            classes = sample(classes, most)
+        sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
+        costs = np.where(classes.reduced_costs < 0, -1, classes.reduced_costs * sizes)
+        enter: list[int] = prices[0].tolist()
+        balance = -(demand.deviation // 2) * (max(enter) - min(enter))
+        if demand.net is not None:
+            balance = sum(price * n for price, n in zip(enter, demand.net.tolist(), strict=True))
+        bound = sum(rows["cost"].tolist()) + cheapest_leaving(prices, demand)[0] + balance
+        self.rounds += 1
+        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, bound / SCALE, found)
+        return Relaxation(
+            prices=prices,
+            boxes=boxes,
+            classes=replace(classes, reduced_costs=costs),
+            entering=flows[:, :size].sum(axis=0),
+            leaving=flows[:size, :size].sum(axis=1),
+            bound=bound,
+            found=found,
+            exact=not sampled and steps.max() == 1,
+        )
 
     def _plan(self, prices: Counts) -> Solution:
         """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
         limit = CLOSE
         while True:
             boxes = np.full((2, self.size), limit // 2)
-            relaxation = relaxed(self.engine, self.candidates, prices, boxes, self.demand)
-            found = assigned_classes(self.demand, relaxation)
-            if found is not None and (found.gap <= limit or limit >= EVERYTHING):
+            relaxation = self._relaxed(prices, boxes, sampled=False)
+            moved, gap = assigned_classes(self.demand, relaxation) or (None, EVERYTHING)
+            if moved is not None and (gap <= limit or limit >= EVERYTHING):
                 break
             if limit >= EVERYTHING:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
-            known = EVERYTHING if found is None else found.gap + found.gap % 2
-            limit = min(known, WIDENING * limit)
+            limit = min(gap + gap % 2, WIDENING * limit)
         ties = tied(self.engine, self.candidates, prices, limit)
-        return Solution(prices, ties, found.moved, relaxation.bound + found.gap, relaxation.bound)
+        return Solution(prices, ties, moved, relaxation.bound + gap, relaxation.bound)
 
 
-def _next_boxes(boxes: Counts, step: PriceStep) -> Counts:
+def _next_boxes(boxes: Counts, moved: Counts, at_side: NDArray[np.bool_]) -> Counts:
     """Widen the boxes of prices at their sides; narrow the others, faster where none is at its side."""
-    narrower = np.maximum(boxes // NARROWER, np.minimum(boxes, step.moved) // 2)
-    if step.at_side.any():
-        narrower = np.maximum(boxes // 2, np.minimum(boxes, 2 * step.moved))
-    return np.where(step.at_side, np.minimum(FARTHEST, WIDER * boxes), narrower)
+    narrower = np.maximum(boxes // NARROWER, np.minimum(boxes, moved) // 2)
+    if at_side.any():
+        narrower = np.maximum(boxes // 2, np.minimum(boxes, 2 * moved))
+    return np.where(at_side, np.minimum(FARTHEST, WIDER * boxes), narrower)
 
 
 # -- what records do at prices --------------------------------------------------------------------
@@ -207,10 +237,7 @@ def _next_boxes(boxes: Counts, step: PriceStep) -> Counts:
 def reduced_costs(
     table: Table, prices: Counts, boxes: Counts, columns: Sequence[str] = (), steps: Counts | None = None
 ) -> str:
-    """Give SQL for the reduced cost of each choice of each record, and what its best choice costs it.
-
-    What cannot become the best choice within the boxes is none. Reduced costs are rounded down to the steps.
-    """
+    """Give SQL for the reduced cost, rounded down to the steps, of each choice that is one in the boxes."""
     (enter, leave), size = prices.tolist(), prices.shape[1]
     worth = [entered - left for entered, left in zip(enter, leave, strict=True)]
     values = [f"p{h} + {price}::BIGINT" for h, price in enumerate(enter)]
@@ -245,57 +272,12 @@ def _choices(size: int) -> list[str]:
 
 
 def _by_kind(numbers: Sequence[int]) -> str:
-    """Give SQL for the number of a record's kind: unique ones by true category, then members of groups."""
+    """Unique ones come first, by true category, then members of groups."""
     return f"([{', '.join(map(str, numbers))}]::BIGINT[])[kind + 1]"
 
 
-def relaxed(
-    engine: Engine,
-    candidates: Candidates,
-    prices: Counts,
-    boxes: Counts,
-    demand: Demand,
-    *,
-    rounded: bool = False,
-    most: int | None = None,
-) -> Relaxation:
-    """See what records do that have one choice in the boxes, and count the others by class; one GROUP BY.
-
-    Reduced costs may be rounded down to parts of the boxes; of more classes than ``most``, a sample is taken.
-    """
-    size, names = candidates.categories, _choices(candidates.categories)
-    steps = np.maximum(1, boxes // ROUNDING_STEPS) if rounded else np.ones_like(boxes)
-    rows = engine.arrays(
-        f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
-        f"FROM ({reduced_costs(candidates.table, prices, boxes, steps=steps)}) GROUP BY ALL ORDER BY ALL",
-        step="relaxation",
-    )
-    every = _fetched(rows, names)
-    several = (every.reduced_costs >= 0).sum(axis=1) > 1
-    fixed, free = every.where(~several), every.where(several)
-    flows = np.zeros((2 * size, size + 1), dtype=np.int64)
-    np.add.at(flows, (fixed.kinds, fixed.reduced_costs.argmax(axis=1)), fixed.records)
-    sampled = most is not None and len(free.kinds) > most
-    classes = sample(free, most) if most is not None and sampled else free
-    sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
-    costs = np.where(classes.reduced_costs < 0, -1, classes.reduced_costs * sizes)
-    return Relaxation(
-        prices=prices,
-        boxes=boxes,
-        classes=replace(classes, reduced_costs=costs),
-        entering=flows[:, :size].sum(axis=0),
-        leaving=flows[:size, :size].sum(axis=1),
-        bound=lagrangian_bound(sum(rows["cost"].tolist()), prices, demand),
-        found=len(free.kinds),
-        exact=not sampled and steps.max() == 1,
-    )
-
-
 def sample(classes: RecordClasses, most: int) -> RecordClasses:
-    """Take about so many of ordered classes, evenly spread over the records of each kind.
-
-    Each kind keeps its number of records; kinds share the classes by the square roots of these numbers.
-    """
+    """Take about so many of ordered classes, evenly spread over each kind, and keep its records."""
     kinds, starts = np.unique(classes.kinds, return_index=True)
     totals = np.add.reduceat(classes.records, starts).astype(float)
     points = np.ceil(most * np.sqrt(totals) / np.sqrt(totals).sum()).astype(int)
@@ -312,10 +294,7 @@ def sample(classes: RecordClasses, most: int) -> RecordClasses:
 
 
 def tied(engine: Engine, candidates: Candidates, prices: Counts, limit: int, *, every: bool = False) -> Table:
-    """Number the classes of the records that have a second choice of at most so much, or of all records.
-
-    The working table has their keys, ``kind``, reduced costs and ``class``, from 0 in the order of these.
-    """
+    """Number the classes of the records that have a second choice of at most so much, or of all records."""
     names, keys = _choices(candidates.categories), candidates.keys
     row = ", ".join(["kind", *names])
     choices = " + ".join(f"({name} >= 0)::INTEGER" for name in names)
@@ -329,7 +308,6 @@ def tied(engine: Engine, candidates: Candidates, prices: Counts, limit: int, *, 
 
 
 def tied_classes(engine: Engine, ties: Table, categories: int) -> RecordClasses:
-    """Count the classes of a table that :func:`tied` made."""
     names = _choices(categories)
     values = ", ".join(f"any_value({name}) AS {name}" for name in ["kind", *names])
     sql = f"SELECT class, count(*) AS n, {values} FROM {ties} GROUP BY class ORDER BY class"
@@ -352,35 +330,11 @@ def cheapest_leaving(prices: Counts, demand: Demand) -> tuple[int, int, list[int
     return sum(price * n for price, n in zip(leave, left, strict=True)), marginal, left
 
 
-def lagrangian_bound(costs: int, prices: Counts, demand: Demand) -> int:
-    """Give the lower bound that prices prove, given what all records cost at them."""
-    enter: list[int] = prices[0].tolist()
-    balance = -(demand.deviation // 2) * (max(enter) - min(enter))
-    if demand.net is not None:
-        balance = sum(price * n for price, n in zip(enter, demand.net.tolist(), strict=True))
-    return costs + cheapest_leaving(prices, demand)[0] + balance
-
-
 # -- programs over the classes --------------------------------------------------------------------
 
 
-class PriceStep(NamedTuple):
-    """The best prices in the boxes of a relaxation, how far each moved, and whether it would move farther."""
-
-    prices: Counts
-    moved: Counts
-    at_side: NDArray[np.bool_]
-
-
-class ClassAssignment(NamedTuple):
-    """A plan: records of each class by choice, and how far it is above the bound, in units of 1 / SCALE."""
-
-    moved: Counts
-    gap: int
-
-
-def price_step(demand: Demand, relaxation: Relaxation) -> PriceStep:
-    """Solve the relaxation with each price in its box; the prices are its duals."""
+def price_step(demand: Demand, relaxation: Relaxation) -> tuple[Counts, Counts, NDArray[np.bool_]]:
+    """Find the best prices in the boxes (duals), how far each moved, and whether it would move farther."""
     program = _ClassProgram(demand, relaxation)
     # equations may be violated at the cost of a box, which bounds their duals by it
     rows = np.arange(program.entering, len(program.right))
@@ -395,21 +349,19 @@ def price_step(demand: Demand, relaxation: Relaxation) -> PriceStep:
     # rounded once, and alike where they are halves: prices that are one must stay one
     steps = np.floor(np.stack([enter, leave + enter]) + 0.25).astype(np.int64)
     violated = (values[columns[0]] + values[columns[1]]).reshape(2, -1)
-    return PriceStep(
-        prices=relaxation.prices + steps,
-        moved=np.abs(np.rint(np.stack([enter, leave]))).astype(np.int64),
-        at_side=(violated > NEARLY) & (relaxation.boxes > 0),
-    )
+    moved = np.abs(np.rint(np.stack([enter, leave]))).astype(np.int64)
+    return relaxation.prices + steps, moved, (violated > NEARLY) & (relaxation.boxes > 0)
 
 
-def assigned_classes(demand: Demand, relaxation: Relaxation) -> ClassAssignment | None:
-    """Solve for whole records; None where these choices cannot keep the constraints.
+def assigned_classes(demand: Demand, relaxation: Relaxation) -> tuple[Counts, int] | None:
+    """Solve for whole records of each class by choice, and tell how far the plan is above the bound.
 
-    Once it is fixed how many records leave each category it is a transportation problem, whose vertices are
-    integral; so at first only these numbers are asked to be whole.
+    None where these choices cannot keep the constraints. Once it is fixed how many records leave each
+    category it is a transportation problem, whose vertices are integral; so at first only these numbers are
+    asked to be whole.
     """
     for whole in (False, True):
-        program = _ClassProgram(demand, relaxation, whole_choices=whole, whole_leaving=True)
+        program = _ClassProgram(demand, relaxation, choices=whole, leaving=True)
         optimum = program.solve()
         if optimum is None:
             return None
@@ -427,16 +379,12 @@ class _ClassProgram(LinearProgram):
     """
 
     def __init__(
-        self,
-        demand: Demand,
-        relaxation: Relaxation,
-        *,
-        whole_choices: bool = False,
-        whole_leaving: bool = False,
+        self, demand: Demand, relaxation: Relaxation, *, choices: bool = False, leaving: bool = False
     ) -> None:
+        """Ask for whole numbers of choices, or of the records that leave a category."""
         self.free, self.size = relaxation.classes, demand.categories
         sums = len(self.free.kinds)
-        self.entering, leaving = sums + 3, sums + 3 + self.size
+        self.entering, self.leaving = sums + 3, sums + 3 + self.size
         _, marginal, left = cheapest_leaving(relaxation.prices, demand)
         used, (enter, leave) = np.array(left, dtype=np.int64), relaxation.prices
         half = 0 if demand.net is not None else demand.deviation // 2
@@ -445,22 +393,21 @@ class _ClassProgram(LinearProgram):
             np.concatenate([self.free.records, [0, half, half], entered, used - relaxation.leaving])
         )
         self.unit = float(max(1, self.free.reduced_costs.max(initial=1)))
-        self._add_choices(leaving, whole=whole_choices)
+        self._add_choices(whole=choices)
         # how many more or fewer leave a category than where that is cheapest
         every, self.leave_costs = np.arange(self.size), leave - marginal
         low, high = demand.low - used, demand.high - used
-        columns = self.add(low, high, self.leave_costs / self.unit, whole=whole_leaving)
-        for rows, value in ((sums, 1.0), (self.entering + every, -1.0), (leaving + every, -1.0)):
+        columns = self.add(low, high, self.leave_costs / self.unit, whole=leaving)
+        for rows, value in ((sums, 1.0), (self.entering + every, -1.0), (self.leaving + every, -1.0)):
             self.put(rows, columns, value)
         # records that each category gains and loses, where the marginal cannot be kept
         self.balance_costs = enter - enter.min(), enter.max() - enter
         for place, (cost, sign) in enumerate(zip(self.balance_costs, (-1.0, 1.0), strict=True)):
-            columns = self.add(0, np.full(self.size, half), cost / self.unit, whole=whole_leaving)
+            columns = self.add(0, np.full(self.size, half), cost / self.unit, whole=leaving)
             self.put(sums + 1 + place, columns, 1.0)
             self.put(self.entering + every, columns, sign)
 
-    def _add_choices(self, leaving: int, *, whole: bool) -> None:
-        """Add a number of records for each class and choice, which use the class up."""
+    def _add_choices(self, *, whole: bool) -> None:
         self.classes, self.choices = np.nonzero(self.free.reduced_costs >= 0)
         cost = self.free.reduced_costs[self.classes, self.choices] / self.unit
         columns = self.add(0, np.full(len(cost), np.inf), cost, whole=whole)
@@ -469,9 +416,9 @@ class _ClassProgram(LinearProgram):
         self.put(self.entering + self.choices[moving], columns[moving], 1.0)
         kinds = self.free.kinds[self.classes]
         unique = moving & (kinds < self.size)
-        self.put(leaving + kinds[unique], columns[unique], 1.0)
+        self.put(self.leaving + kinds[unique], columns[unique], 1.0)
 
-    def assignment(self, values: Floats) -> ClassAssignment:
+    def assignment(self, values: Floats) -> tuple[Counts, int]:
         """Round the plan, and add up its gap."""
         numbers = np.rint(values).astype(np.int64)
         chosen, others = numbers[: len(self.classes)], numbers[len(self.classes) :].reshape(3, self.size)
@@ -480,7 +427,7 @@ class _ClassProgram(LinearProgram):
         gap = _exact_sum(self.free.reduced_costs[self.classes, self.choices], chosen)
         for costs, number in zip((self.leave_costs, *self.balance_costs), others, strict=True):
             gap += _exact_sum(costs, number)
-        return ClassAssignment(moved, gap)
+        return moved, gap
 
 
 def _exact_sum(costs: Counts, records: Counts) -> int:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
+from ppdm_sql.methods.swapping.candidates import Candidates
 from ppdm_sql.methods.swapping.exact import EVERYTHING, RecordClasses, Solution, tied, tied_classes
 from ppdm_sql.methods.swapping.marginals import Flows
-from ppdm_sql.methods.swapping.posteriors import Candidates
 
 MOST = 4_000_000
 """Numbers (unlike records times values) that the greedy method holds at most."""
@@ -60,7 +60,6 @@ def random_phase_one(classes: RecordClasses, start: Flows, seed: bytes) -> Count
 
 
 def improved(classes: RecordClasses, placed: Counts) -> Counts:
-    """Make passes of swaps until one finds nothing."""
     placed = placed.copy()
     while True:
         states = _States(classes, placed)
@@ -69,8 +68,9 @@ def improved(classes: RecordClasses, placed: Counts) -> Counts:
             return placed
         for first, second, records in swaps:
             for node, other in ((first, second), (second, first)):
-                placed[states.rows[node], states.columns[node]] -= records
-                placed[states.rows[node], states.column_for(node, other)] += records
+                row, value = states.rows[node], states.present[other]
+                placed[row, states.columns[node]] -= records
+                placed[row, states.size if value == states.true[node] else value] += records
 
 
 class _States:
@@ -90,11 +90,6 @@ class _States:
         self.shown = np.where(self.changed, column, self.kind % self.size)
         self.costs = self._costs(classes)
         self.orders: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
-
-    def column_for(self, node: int, other: int) -> int:
-        """Give the column of a record that takes another's present value."""
-        value = int(self.present[other])
-        return self.size if value == self.true[node] else value
 
     def _costs(self, classes: RecordClasses) -> Counts:
         """What each node pays for each present value instead of its own, shape (nodes, categories)."""
@@ -117,10 +112,7 @@ class _States:
         return np.asarray(unlike & np.where(alike, both | one_way, both & crossed))
 
     def swaps(self) -> Iterator[tuple[int, int, int]]:
-        """Give the swaps of a pass, the cheapest first: two nodes and how many of their records are swapped.
-
-        Each record takes part in one at most.
-        """
+        """Give the swaps of a pass, the cheapest first: two nodes, and how many of their records."""
         if not self.members:
             return
         present = self.shown
@@ -134,7 +126,10 @@ class _States:
         while heap:
             known, a, b, i, j = heapq.heappop(heap)
             (nodes, mine), (others, theirs) = self._order(a, int(present[b])), self._order(b, int(present[a]))
-            i, j = self._next(nodes, i), self._next(others, j)
+            while i < len(nodes) and not self.free[nodes[i]]:
+                i += 1
+            while j < len(others) and not self.free[others[j]]:
+                j += 1
             if i == len(nodes) or j == len(others) or mine[i] + theirs[j] >= 0:
                 continue
             if mine[i] + theirs[j] > known:
@@ -155,9 +150,3 @@ class _States:
             order = np.argsort(costs, kind="stable")
             self.orders[state, value] = members[order].tolist(), costs[order].tolist()
         return self.orders[state, value]
-
-    def _next(self, nodes: list[int], place: int) -> int:
-        """Give the place of the first node from here on that has records left."""
-        while place < len(nodes) and not self.free[nodes[place]]:
-            place += 1
-        return place

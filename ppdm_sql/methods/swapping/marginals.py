@@ -13,7 +13,7 @@ occupations. Where that band would cost the marginal, the narrowest one that doe
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -50,6 +50,9 @@ class Demand:
     def total(self) -> int:
         return self.changes + int(self.grouped.sum())
 
+    def within(self, bounds: tuple[Counts, Counts]) -> Demand:
+        return replace(self, low=bounds[0], high=bounds[1])
+
 
 @dataclass(frozen=True)
 class Flows:
@@ -65,7 +68,6 @@ class Flows:
 
     @property
     def deviation(self) -> int:
-        """Sum over the categories of records gained or lost."""
         return int(np.abs(self.net).sum())
 
 
@@ -100,6 +102,11 @@ class LinearProgram:
         solver.passModel(self._model())
         _run(solver, self.columns)
         status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kUnknown:  # it may be sure where nothing was presolved
+            solver.setOptionValue("presolve", "off")
+            solver.clearSolver()
+            _run(solver, self.columns)
+            status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
@@ -192,10 +199,7 @@ def joint(demand: Demand) -> Flows:
 
 
 def separate(demand: Demand) -> Flows:
-    """Solve the paper's program for either kind of record by itself.
-
-    Source: Li and Sarkar 2004, (1a) to (1d); in the example's first (1c) read ``+ s- - s+``.
-    """
+    """Solve the paper's (1a) to (1d) for either kind; in its example's first (1c) read ``+ s- - s+``."""
     unique = _paper(demand.changes, demand.low, demand.high)
     return Flows(unique, _paper(int(demand.grouped.sum()), np.zeros_like(demand.grouped), demand.grouped))
 
@@ -215,7 +219,6 @@ def _paper(changes: int, low: Counts, high: Counts) -> Counts:
 
 
 def _matrix(program: LinearProgram, size: int) -> Counts:
-    """Solve a program whose first columns are the flows between two different categories."""
     found = program.solve()
     assert found is not None
     flows, pairs = np.zeros((size, size), dtype=np.int64), ~np.eye(size, dtype=bool)
@@ -224,20 +227,16 @@ def _matrix(program: LinearProgram, size: int) -> Counts:
 
 
 def feasible_proportions(unique: Counts, grouped: Counts) -> tuple[float, float] | None:
-    """Give the least and the largest proportion under which the marginal can be kept exactly."""
-    size, ends = len(unique), []
-    for sign in (1.0, -1.0):
-        program = LinearProgram(grouped.sum() - 2 * grouped)
-        columns = program.add(np.zeros(size), unique, sign, whole=True)
-        for category, column in enumerate(columns):
-            others = np.where(np.arange(size) == category, 1.0, -1.0)
-            program.put(np.arange(size), column, others)
-        program.put(np.arange(size), program.add(np.zeros(size), np.inf, 0.0), 1.0)
-        found = program.solve()
-        if found is None:
-            return None
-        ends.append(round(found[0][:size].sum()) / max(1, int(unique.sum())))
-    return ends[0], ends[1]
+    """Give the least and the largest under which the marginal can be kept exactly."""
+    changes, enough = np.arange(unique.sum() + 1), np.zeros(unique.sum() + 1, dtype=np.int64)
+    possible = np.ones_like(enough, dtype=bool)
+    for records, members in zip(unique.tolist(), grouped.tolist(), strict=True):
+        # no more than half of all that change may leave a category, as that many must enter it
+        room = (changes + grouped.sum()) // 2 - members
+        enough += np.minimum(room, records)
+        possible &= room >= 0
+    found = changes[possible & (enough >= changes)] / max(1, int(unique.sum()))
+    return (float(found[0]), float(found[-1])) if len(found) else None
 
 
 # -- the changed share of each category -----------------------------------------------------------
@@ -268,10 +267,7 @@ def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
     )
 
 
-Rounding = Callable[[Fraction], int]
-
-
-def _rounded(share: Share, unique: Counts, *roundings: Rounding) -> tuple[Counts, Counts]:
+def _rounded(share: Share, unique: Counts, *roundings: Callable[[Fraction], int]) -> tuple[Counts, Counts]:
     low, high = (
         np.array([rounding(limit * int(n)) for n in unique], dtype=np.int64)
         for limit, rounding in zip(share, roundings, strict=True)
@@ -286,26 +282,22 @@ def default_band(proportion: Fraction, demand: Demand) -> tuple[Demand, Share, b
     The band comes with the demand, and whether it is as narrow as it should be.
     """
 
-    def around(share: Share) -> Demand:
-        low, high = _rounded(share, demand.unique, floor, ceil)
-        return replace(demand, low=low, high=high)
-
-    def inside(share: Share) -> Demand:
-        low, high = bounds(share, demand.unique, demand.changes)
-        return replace(demand, low=low, high=high)
+    def rounded(share: Share) -> Iterator[Demand]:
+        yield demand.within(bounds(share, demand.unique, demand.changes))
+        yield demand.within(_rounded(share, demand.unique, floor, ceil))
 
     widest = proportion * CERTAIN, 1 - (1 - proportion) * CERTAIN
-    free = around(widest)
+    _, free = rounded(widest)
     wanted = least_deviation(free)
     width = WIDTH * min(proportion, 1 - proportion)
     share = proportion - width, proportion + width
-    for held in (inside(share), around(share)):
+    for held in rounded(share):
         if least_deviation(held) == wanted:
             return held, share, True
     width = _least_width(proportion, free, wanted)
     share = max(widest[0], proportion - width), min(widest[1], proportion + width)
-    held = inside(share)
-    return held if least_deviation(held) == wanted else around(share), share, False
+    inside, around = rounded(share)
+    return inside if least_deviation(inside) == wanted else around, share, False
 
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:

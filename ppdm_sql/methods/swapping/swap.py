@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from sqlglot import exp
@@ -23,49 +23,46 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
 from ppdm_sql.engine.person_columns import check_persons, person_columns
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, check_choice
+from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
-from ppdm_sql.methods.swapping.identification import identify
-from ppdm_sql.methods.swapping.marginals import Share, rounded_changes
-from ppdm_sql.methods.swapping.planning import Plan, SwapOptions, swap_plan
-from ppdm_sql.methods.swapping.swapped_rows import linked_rows, persons_of, rows_after, swapped
+from ppdm_sql.methods.swapping import marginals
+from ppdm_sql.methods.swapping.candidates import SCALE, Candidates, IdentifiableRecords, candidates, identify
+from ppdm_sql.methods.swapping.discretization import counted_values, discretized, requested_bins
+from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
+from ppdm_sql.methods.swapping.greedy import greedy
+from ppdm_sql.methods.swapping.marginals import Demand, Flows, Share
+from ppdm_sql.methods.swapping.swapped_rows import (
+    assign,
+    attacker_share,
+    linked_rows,
+    persons_of,
+    rows_after,
+    swapped,
+)
 from ppdm_sql.options import SwapRequest
 from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import MeasureRow
 
-COUNTED = (
-    "uniquely identifiable records",
-    "collectively identifiable records",
-    "collectively identifiable groups",
-    "uniquely identifiable records changed",
-    "collectively identifiable records changed",
-    "marginal deviation",
-    "largest share of a uniquely identifiable value that is true",
-)
-"""Measures that the audit takes, from the released rows."""
+Given = TypeVar("Given")
 MOST_CATEGORIES = 250
 """Values of a confidential column above which they are no categories."""
+MOST_BLUR = 10.0
 CORRELATED = 0.1
 """Cramér's V of two confidential columns from which on a run warns."""
 
 
 def swap(engine: Engine, source: str, request: SwapRequest, progress: Progress) -> Release:
-    """Swap confidential values of identifiable records, and publish the release."""
     return SwapRun(engine, source, request, progress).publish()
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwapRoles(Roles):
-    """Columns of the source by role, spelled and ordered as the source has them.
-
-    The class is any released column but a pseudonym; it is kept where it has no other role.
-    """
+    """The class is any released column but a pseudonym; it is kept where it has no other role."""
 
     by: tuple[str, ...]
     confidential: tuple[str, ...]
@@ -77,13 +74,16 @@ class SwapRoles(Roles):
 
 
 class Swaps(NamedTuple):
-    """The records or persons before and after the swaps, the rows as released, the plan of each column."""
-
-    source: Atoms
-    after: Atoms
-    rows: Atoms
-    plans: Mapping[str, Plan | None]  # none where nothing is identifiable
+    rows: Atoms  # as released
     linked: OwnedRows | None  # where persons were swapped
+    promises: Mapping[str, SwapPromise]  # of each confidential column
+    measures: Sequence[MeasureRow]  # what the audit cannot count
+
+
+class Plan(NamedTuple):
+    moves: Table  # the pattern's key, kind, category (the new code), records, cost
+    measures: Sequence[MeasureRow]
+    demand: Demand
 
 
 class SwapRun(Run[Swaps]):
@@ -96,36 +96,34 @@ class SwapRun(Run[Swaps]):
     # -- what is asked --------------------------------------------------------------------------
 
     def assign_roles(self) -> SwapRoles:
-        self.request = request = self._resolved(self.request)
+        request = self.request
+        proportion, bins = (
+            self._spelled("proportion", request.proportion),
+            self._spelled("bins", request.bins),
+        )
         roles = self._roles()
         check_choice("method", request.method, ("exact", "greedy"))
         check_choice("--phase1", request.phase1, ("joint", "separate"))
-        self.proportions = {name: _proportion(request.proportion, name) for name in roles.confidential}
+        self.proportions = {name: _proportion(proportion, name) for name in roles.confidential}
         self.per_group, self.share = per_group(request.per_group), _share(request.share)
         confidential = [self.columns[name] for name in roles.confidential]
-        self.requested_bins = requested_bins(request.bins, confidential)
+        self.requested_bins = requested_bins(bins, confidential)
         self.labels: dict[str, tuple[str, ...]] = {}
         return roles
 
-    def _resolved(self, request: SwapRequest) -> SwapRequest:
-        """Spell the columns that options are given for as the source does; they must be confidential."""
-        changed: dict[str, object] = {}
-        for option in ("proportion", "bins"):
-            given = getattr(request, option)
-            if isinstance(given, Mapping):
-                changed[option] = {self._confidential(name, option, request): v for name, v in given.items()}
-        return replace(request, **changed)  # type: ignore[arg-type]
-
-    def _confidential(self, name: str, option: str, request: SwapRequest) -> str:
-        if not name:
-            return name
-        found = resolve(name, list(self.columns), table=self.source)
-        if found.lower() not in [other.lower() for other in request.confidential]:
-            raise InvalidOption(
-                f"--{option} is given for {found!r}, which is not confidential.",
-                f"Add it to --confidential, or leave it out of --{option}.",
-            )
-        return found
+    def _spelled(self, option: str, given: Given) -> Given:
+        """Spell the columns that an option is given for as the source does; they must be confidential."""
+        if not isinstance(given, Mapping):
+            return given
+        confidential = resolve_all(self.request.confidential, list(self.columns), table=self.source)
+        found = {resolve(n, list(self.columns), table=self.source) if n else n: v for n, v in given.items()}
+        for name in found:
+            if name and name not in confidential:
+                raise InvalidOption(
+                    f"--{option} is given for {name!r}, which is not confidential.",
+                    f"Add it to --confidential, or leave it out of --{option}.",
+                )
+        return cast(Given, found)
 
     def _roles(self) -> SwapRoles:
         request, table = self.request, self.source
@@ -164,10 +162,8 @@ class SwapRun(Run[Swaps]):
     # -- the run --------------------------------------------------------------------------------
 
     def transform(self) -> Swaps:
-        """Collapse the source, and swap one confidential column after the other."""
         progress, roles, engine = self.progress, self.roles, self.engine
         progress.start(f"collapsing {self.source}")
-        self.table = self._read()
         rows, persons = self._collapse(), None
         by = [rows.position(name) for name in self.roles.by]
         if roles.person:
@@ -175,29 +171,45 @@ class SwapRun(Run[Swaps]):
             persons = persons_of(engine, rows, by, *others)
             by = list(persons.by)
         source = self._categories(rows if persons is None else persons.atoms)
-        self._notice_correlations(source)
+        correlations = self._correlations(source)
+        for (first, second), found in correlations.items():
+            if found >= CORRELATED:
+                progress.notice(
+                    f"{first} and {second} are correlated (Cramér's V {found:.2f}). They are swapped one "
+                    "after the other, which does not keep that."
+                )
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
-        master, atoms, plans = master_key(self.request.seed), source, dict[str, Plan | None]()
+        master, atoms, measures = master_key(self.request.seed), source, list[MeasureRow]()
+        promises = {name: self._promised(name) for name in roles.confidential}
         for name in roles.confidential:
             progress.start(f"swapping {name}")
-            plans[name], atoms = self._swapped(source, atoms, by, name, attribute_key(master, name))
+            identified = identify(engine, source, by, source.position(name))
+            if not identified.unique.sum() + identified.grouped.sum():
+                progress.warn(f"No {self.unit} is identifiable, so every {name} is released as it is.")
+                continue
+            key = derived_key(master, name)
+            self._check(name, int(identified.unique.sum()), identified.categories)
+            plan = self.plan(identified, name, key)
+            measures += self._named(plan.measures, name)
+            promises[name] = replace(promises[name], deviation=plan.demand.deviation)
+            atoms = swapped(engine, atoms, identified, plan.moves, derived_key(key, "records"))
+        after = self._correlations(atoms)
+        for (first, second), before in correlations.items():
+            measures.append((f"correlation (Cramér's V): {first}, {second}", before, after[first, second]))
         if persons is None:
-            return Swaps(source, atoms, atoms, plans, None)
+            return Swaps(atoms, None, promises, measures)
         released, owned = rows_after(engine, persons, atoms)
-        return Swaps(source, atoms, released, plans, linked_rows(engine, owned, persons))
-
-    def _read(self) -> Table:
-        roles = self.roles
-        named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
-        counted = set() if roles.count is None else {roles.count}
-        needed = {*named, self.collapsed_elsewhere(named | counted, roles.count)}
-        columns = [item for item in self.engine.columns(self.table) if item.name in needed]
-        return read_source(self.engine, self.table, columns)
+        return Swaps(released, linked_rows(engine, owned, persons), promises, measures)
 
     def _collapse(self) -> Atoms:
         """Read the source once; refuse confidential columns without a value somewhere."""
         roles, engine = self.roles, self.engine
+        named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
+        counted = set() if roles.count is None else {roles.count}
+        needed = {*named, self.collapsed_elsewhere(named | counted, roles.count)}
+        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        self.table = read_source(engine, self.table, columns)
         if roles.person:
             check_persons(engine, self.table, roles.person)
         coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
@@ -216,76 +228,79 @@ class SwapRun(Run[Swaps]):
         return atoms
 
     def _categories(self, atoms: Atoms) -> Atoms:
+        """Bin numbers; refuse a column with too few or too many values, or one whose swap can be reversed."""
         for name, proportion in self.proportions.items():
             position = atoms.position(name)
             if name in self.requested_bins:
                 wanted = self.requested_bins[name]
                 atoms, self.labels[name] = discretized(self.engine, atoms, position, wanted)
-            self._check_categories(name, atoms.coded[position].size, proportion)
+            size = atoms.coded[position].size
+            if size < 2:
+                raise InvalidSource(
+                    f"Confidential column {name!r} has a single value, so nothing can be swapped.",
+                    "Leave it out of --confidential.",
+                )
+            if size > MOST_CATEGORIES:
+                raise InvalidSource(
+                    f"Confidential column {name!r} has {size} values; at most {MOST_CATEGORIES} can be "
+                    "swapped.",
+                    "Derive a coarser column in a view.",
+                )
+            if size == 2 and proportion == 1:
+                raise InvalidOption(
+                    f"Confidential column {name!r} has two values, and changing every one can be reversed.",
+                    f"Give {option_for('--proportion', name, '0.5')} or less.",
+                )
+            if size == 2 and proportion > Fraction(1, 2):
+                self.progress.notice(
+                    f"{name} has two values: with a proportion above 0.5 the opposite of what a uniquely "
+                    "identifiable record shows is right more often than not."
+                )
         return atoms
 
-    def _check_categories(self, name: str, size: int, proportion: Fraction) -> None:
-        """Refuse a column with too few or too many values, or one whose swap can be reversed."""
-        if size < 2:
-            raise InvalidSource(
-                f"Confidential column {name!r} has a single value, so nothing can be swapped.",
-                "Leave it out of --confidential.",
-            )
-        if size > MOST_CATEGORIES:
-            raise InvalidSource(
-                f"Confidential column {name!r} has {size} values; at most {MOST_CATEGORIES} can be swapped.",
-                "Derive a coarser column in a view.",
-            )
-        if size == 2 and proportion == 1:
-            raise InvalidOption(
-                f"Confidential column {name!r} has two values, and changing every one can be reversed.",
-                f"Give {option_for('--proportion', name, '0.5')} or less.",
-            )
-        if size == 2 and proportion > Fraction(1, 2):
-            self.progress.notice(
-                f"{name} has two values: with a proportion above 0.5 the opposite of what a uniquely "
-                "identifiable record shows is right more often than not."
-            )
+    def _correlations(self, atoms: Atoms) -> dict[tuple[str, str], float]:
+        pairs = combinations(self.roles.confidential, 2)
+        return {pair: cramers_v(self.engine, atoms, *pair) for pair in pairs}
 
-    def _notice_correlations(self, atoms: Atoms) -> None:
-        for first, second in combinations(self.roles.confidential, 2):
-            found = cramers_v(self.engine, atoms, first, second)
-            if found >= CORRELATED:
+    def plan(self, identified: IdentifiableRecords, name: str, key: bytes) -> Plan:
+        """Choose which records change, and to what; some scans of the atoms and of the candidates."""
+        engine, request, proportion = self.engine, self.request, self.proportions[name]
+        found = candidates(engine, identified, self.per_group, request.smoothing, request.blur, key)
+        changes = marginals.rounded_changes(proportion, int(found.unique.sum()))
+        demand = Demand(found.unique, found.grouped, changes, np.zeros_like(found.unique), found.unique)
+        if self.share is not None:
+            demand = demand.within(marginals.bounds(self.share, found.unique, changes))
+        else:
+            demand, (low, high), narrow = marginals.default_band(proportion, demand)
+            if not narrow and request.phase1 == "joint":
                 self.progress.notice(
-                    f"{first} and {second} are correlated (Cramér's V {found:.2f}). They are swapped one "
-                    "after the other, which does not keep that."
+                    f"To keep the marginal distribution of {name}, the changed share of a value's records "
+                    f"is let vary from {float(low):.3f} to {float(high):.3f}."
                 )
+        apart = marginals.separate(demand) if request.phase1 == "separate" else None
+        if apart is None:
+            demand = replace(demand, deviation=marginals.least_deviation(demand))
+        else:
+            demand = replace(demand, deviation=apart.deviation, net=apart.net)
+        if request.method == "greedy":
+            solution = greedy(engine, found, apart or marginals.joint(demand), key)
+        else:
+            solution = ExactSearch(engine, found, demand).solve()
+        moves, flows, objective = assign(engine, found, solution, key)
+        _check_plan(flows, demand)
+        if demand.deviation:
+            self.progress.warn(_marginal_not_kept(demand, name))
+        measures = _measures(found, flows, objective, solution, demand)
+        settled = attacker_share(engine, found, moves)
+        measures.append(("changed records settled by a modelling attacker", None, settled))
+        engine.discard(found.table)
+        return Plan(moves, measures, demand)
 
-    def _swapped(
-        self, source: Atoms, atoms: Atoms, by: Sequence[int], name: str, key: bytes
-    ) -> tuple[Plan | None, Atoms]:
-        """Plan the swaps of one column by the source's own values, and carry them out on the atoms."""
-        identified = identify(self.engine, source, by, source.position(name))
-        if not identified.identifiable:
-            self.progress.warn(f"No {self.unit} is identifiable, so every {name} is released as it is.")
-            return None, atoms
-        self._check_unique(name, int(identified.unique.sum()), identified.categories)
-        options = SwapOptions(
-            proportion=self.proportions[name],
-            per_group=self.per_group,
-            method=self.request.method,
-            phase1=self.request.phase1,
-            share=self.share,
-            blur=self.request.blur,
-            smoothing=self.request.smoothing,
-            seed=key,
-            column=name,
-        )
-        plan = swap_plan(self.engine, identified, options, self.progress)
-        # the rows of an only column are read but once, when they are released
-        only = len(self.roles.confidential) == 1 and not self.roles.person
-        secret = attribute_key(key, "records")
-        return plan, swapped(self.engine, atoms, identified, plan.moves, secret, read_once=only)
-
-    def _check_unique(self, name: str, unique: int, categories: int) -> None:
-        """Refuse what would leave all uniquely identifiable records true, or all of two values false."""
+    def _check(self, name: str, unique: int, categories: int) -> None:
+        """Refuse what cannot be used, or lets all uniquely identifiable records be believed, or reversed."""
         proportion = self.proportions[name]
-        changed, asked = rounded_changes(proportion, unique), f"A proportion of {float(proportion):g} changes"
+        changed = marginals.rounded_changes(proportion, unique)
+        asked = f"A proportion of {float(proportion):g} changes"
         if unique and not changed:
             raise GuaranteeNotMet(
                 f"{asked} {name!r} in none of the {unique} uniquely identifiable {self.unit}s, so all "
@@ -298,14 +313,28 @@ class SwapRun(Run[Swaps]):
                 f"{self.unit}s, so all could be reversed.",
                 "Give a smaller --proportion, or name other columns with --by.",
             )
+        blur, smoothing = self.request.blur, self.request.smoothing
+        if not 0 <= blur <= MOST_BLUR:
+            raise InvalidOption(f"A blur of {blur:g} cannot be used.", f"Give --blur in [0, {MOST_BLUR:g}].")
+        if not 0 <= smoothing < float("inf"):
+            raise InvalidOption(
+                f"A smoothing of {smoothing:g} cannot be used.", "Give a number of 0 or more."
+            )
+        low, high = self.share or (Fraction(0), Fraction(1))
+        if not low <= proportion <= high:
+            asked = f"{float(proportion):g}"
+            raise InvalidOption(
+                f"If every category changes by {float(low):g} to {float(high):g} of its records, all of them "
+                f"together cannot change by {asked}.",
+                f"Give a --share with LOW <= {asked} <= HIGH, or 0,1 for none.",
+            )
 
     # -- the draft ------------------------------------------------------------------------------
 
     def draft(self, transformed: Swaps) -> Draft:
-        engine, request = self.engine, self.request
-        atoms, plans = transformed.rows, transformed.plans
-        marginals = {name: self._marginal(transformed, name) for name in plans}
-        shown = {name: len(marginal) for name, marginal in marginals.items()}
+        engine, request, atoms = self.engine, self.request, transformed.rows
+        counts = {name: self._marginal(atoms, name) for name in self.roles.confidential}
+        shown = {name: len(marginal) for name, marginal in counts.items()}
         # whole are columns that show all values of the source: unchanged ones, and others that lost none
         sizes = [(item.size, shown.get(item.column.name, item.size)) for item in atoms.coded]
         whole = frozenset(position for position, (before, after) in enumerate(sizes) if before == after)
@@ -328,26 +357,17 @@ class SwapRun(Run[Swaps]):
             rows=atoms.records,
             steps=None,
             cuts=None,
-            measures=self._measures(transformed),
-            marginals=marginals,
+            measures=tuple(transformed.measures),
+            marginals=counts,
             unfolded=self.unfolded,
-            accept=lambda rows: self._accepted(rows, plans, transformed.linked),
+            accept=lambda rows: self._accepted(rows, transformed),
         )
 
-    def _marginal(self, transformed: Swaps, name: str) -> dict[str, int]:
-        """Count the released records of each value: by the plan, or in the rows where persons were moved."""
-        read, moved, plan = transformed.rows, np.zeros(0, dtype=np.int64), transformed.plans[name]
-        if transformed.linked is None and plan is not None:
-            read, moved = transformed.source, plan.flows.sum(axis=0) - plan.flows.sum(axis=1)
-        position = read.position(name)
-        counts = f"SELECT c{position} AS code, sum(n)::BIGINT AS n FROM {read.table} GROUP BY ALL"
+    def _marginal(self, rows: Atoms, name: str) -> dict[str, int]:
         query = (
-            f"SELECT d.value::VARCHAR, d.code, coalesce(a.n, 0) FROM {read.coded[position].table} AS d "
-            f"LEFT JOIN ({counts}) AS a ON a.code = d.code ORDER BY ALL"
+            f"SELECT value::VARCHAR, records FROM ({counted_values(rows, rows.position(name))}) ORDER BY ALL"
         )
-        rows = self.engine.query(query, step="marginal")
-        after = {value: records + int(moved[code] if len(moved) else 0) for value, code, records in rows}
-        return {value: records for value, records in after.items() if records}
+        return dict(self.engine.query(query, step="marginal"))
 
     def _parameters(self) -> dict[str, object]:
         roles, request, given = self.roles, self.request, self.per_group
@@ -377,44 +397,26 @@ class SwapRun(Run[Swaps]):
         """What is identified and changed: records, or persons with all of theirs."""
         return "person" if self.roles.person else "record"
 
-    def _named(self, measure: str, name: str) -> str:
-        return f"{measure.replace('record', self.unit)}: {name}"
-
-    def _measures(self, transformed: Swaps) -> tuple[MeasureRow, ...]:
-        """Give what the plans measured and the audit does not, and the correlations before and after."""
-        planned = [
-            (self._named(measure, name), before, after)
-            for name, plan in transformed.plans.items()
-            for measure, before, after in (plan.measures if plan is not None else ())
-            if measure not in COUNTED
+    def _named(self, measures: Sequence[MeasureRow], name: str) -> list[MeasureRow]:
+        unit = self.unit
+        return [
+            (f"{what.replace('record', unit)}: {name}", before, after) for what, before, after in measures
         ]
-        correlations = [
-            (
-                f"correlation (Cramér's V): {first}, {second}",
-                cramers_v(self.engine, transformed.source, first, second),
-                cramers_v(self.engine, transformed.after, first, second),
-            )
-            for first, second in combinations(self.roles.confidential, 2)
-        ]
-        return (*planned, *correlations)
 
-    def _accepted(
-        self, rows: exp.Select, plans: Mapping[str, Plan | None], linked: OwnedRows | None
-    ) -> list[MeasureRow]:
-        """Let the audit compare source and release, and give what it counted."""
+    def _accepted(self, rows: exp.Select, swaps: Swaps) -> list[MeasureRow]:
         roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
         released = engine.overlay(rows)
         accept_pseudonyms(engine, self.table, released, roles.pseudonyms, unchanged, roles.count)
-        promises = [self._promised(name, plan) for name, plan in plans.items()]
-        if linked is None:
+        promises = list(swaps.promises.values())
+        if swaps.linked is None:
             audits = [accept_swap(engine, self.table, released, promise) for promise in promises]
         else:
-            audits = accept_swapped_persons(engine, self.table, released, promises, linked)
-        both = zip(plans, audits, strict=True)
+            audits = accept_swapped_persons(engine, self.table, released, promises, swaps.linked)
+        both = zip(swaps.promises, audits, strict=True)
         return [measure for name, audit in both for measure in self._counted(name, audit)]
 
-    def _promised(self, name: str, plan: Plan | None) -> SwapPromise:
+    def _promised(self, name: str) -> SwapPromise:
         return SwapPromise(
             confidential=self.columns[name],
             by=[self.columns[name] for name in self.roles.by],
@@ -422,30 +424,83 @@ class SwapRun(Run[Swaps]):
             count=self.roles.count,
             proportion=self.proportions[name],
             per_group=self.per_group,
-            deviation=0 if plan is None else plan.demand.deviation,
+            deviation=0,
             bins=self.labels.get(name),
             unit=self.unit,
         )
 
     def _counted(self, name: str, audit: SwapAudit) -> list[MeasureRow]:
-        """Give what the audit of a column counted, by the names that measures have."""
         if audit.always_true:
             self.progress.notice(
                 f"{audit.always_true} of {audit.shown_values} values of {name} are true in all "
                 f"uniquely identifiable {self.unit}s that show them; a larger --proportion may help."
             )
-        numbers: list[tuple[float | None, float | None]] = [
-            (audit.unique, audit.unique),
-            (audit.grouped, audit.grouped_after),
-            (audit.groups, 0),
-            (None, audit.changed_unique),
-            (None, audit.changed_grouped),
-            (None, audit.deviation),
-            (1, audit.largest_share),
+        counted: list[MeasureRow] = [
+            ("uniquely identifiable records", audit.unique, audit.unique),
+            ("collectively identifiable records", audit.grouped, audit.grouped_after),
+            ("collectively identifiable groups", audit.groups, 0),
+            ("uniquely identifiable records changed", None, audit.changed_unique),
+            ("collectively identifiable records changed", None, audit.changed_grouped),
+            ("marginal deviation", None, audit.deviation),
+            ("largest share of a uniquely identifiable value that is true", 1, audit.largest_share),
         ]
-        return [
-            (self._named(measure, name), *number) for measure, number in zip(COUNTED, numbers, strict=True)
-        ]
+        return self._named(counted, name)
+
+
+# -- what a plan is measured by -------------------------------------------------------------------
+
+
+def _marginal_not_kept(demand: Demand, name: str) -> str:
+    feasible = marginals.feasible_proportions(demand.unique, demand.grouped)
+    records = max(1, int(demand.unique.sum()))
+    if feasible is None:
+        advice = "No --proportion keeps it."
+    elif demand.categories == 2 and feasible[0] < demand.changes / records < feasible[1]:
+        other = (demand.changes + 1) / records
+        advice = (
+            f"With two values an even number of records must change: --proportion {other:.6g} may keep it."
+        )
+    else:
+        low, high = feasible
+        advice = (
+            f"It can be kept with --proportion from {low:.4g} to {high:.4g}, if the other options let it."
+        )
+    problem = f"The marginal distribution of {name} cannot be kept"
+    return f"{problem}: the counts of its values change by {demand.deviation} in all. {advice}"
+
+
+def _check_plan(flows: Flows, demand: Demand) -> None:
+    """A difference is a fault of this package."""
+    left = flows.unique.sum(axis=1)
+    kept = (
+        int(left.sum()) == demand.changes
+        and bool((left >= demand.low).all() and (left <= demand.high).all())
+        and bool((flows.grouped.sum(axis=1) == demand.grouped).all())
+        and flows.deviation == demand.deviation
+        and not np.trace(flows.unique) + np.trace(flows.grouped)
+    )
+    if not kept:
+        raise EngineError("The plan does not do what was asked.", "Try another --seed, and report this.")
+
+
+def _measures(
+    found: Candidates, flows: Flows, objective: float, solution: Solution, demand: Demand
+) -> list[MeasureRow]:
+    proved, held = solution.bound, demand.unique > 0
+    parts = (flows.unique.sum(axis=1), demand.low, demand.high)
+    reached, fewest, most = (part[held] / demand.unique[held] for part in parts)
+    measures: list[MeasureRow] = [("objective", None, objective)]
+    if proved is not None and found.blurred:
+        measures.append(("objective with noise", None, solution.objective / SCALE))
+    return [
+        *measures,
+        ("bound", None, None if proved is None else proved / SCALE),
+        ("gap", None, None if proved is None else (solution.objective - proved) / SCALE),
+        ("least changed share of a value", None, float(reached.min(initial=1.0))),
+        ("largest changed share of a value", None, float(reached.max(initial=0.0))),
+        ("least changed share allowed", None, float(fewest.min(initial=1.0))),
+        ("largest changed share allowed", None, float(most.max(initial=0.0))),
+    ]
 
 
 # -- options --------------------------------------------------------------------------------------
@@ -462,7 +517,6 @@ def _proportion(asked: Number | Mapping[str, Number], name: str) -> Fraction:
 
 
 def per_group(number: Number) -> int | Fraction:
-    """Read how many records of a group are changed: a whole number of them, or a share."""
     text = str(number).strip()
     found = read_share(number, "--per-group")
     is_share = text.endswith("%") or not isinstance(number, int) and ("." in text or "/" in text)
@@ -487,25 +541,18 @@ def _share(given: tuple[Number, Number] | None) -> Share | None:
 
 
 def master_key(seed: int | None) -> bytes:
-    """Give the key that every random choice of a run is derived from: drawn afresh, or from a given seed."""
     if seed is None:
         return secrets.token_bytes(32)
     return hashlib.sha256(f"ppdm swap {seed}".encode()).digest()
 
 
-def attribute_key(key: bytes, name: str) -> bytes:
-    """Derive the key of one attribute, whatever the order of the attributes."""
+def derived_key(key: bytes, name: str) -> bytes:
+    """Derive the key of one attribute, or purpose, whatever the order of these."""
     return hmac.new(key, name.encode(), hashlib.sha256).digest()
 
 
 def cramers_v(engine: Engine, atoms: Atoms, first: str, second: str) -> float:
-    """Measure the correlation of two coded columns by Cramér's V, in [0, 1]; one scan of the atoms.
-
-    V is the square root of chi-squared over its largest possible value, n (min(rows, columns) - 1). It is not
-    corrected for small tables, in which chance alone gives some correlation.
-
-    Source: Cramér 1946, Mathematical Methods of Statistics, 21.9.
-    """
+    """Measure the correlation of two coded columns, uncorrected for small tables (Cramér 1946, 21.9)."""
     one, other = atoms.position(first), atoms.position(second)
     counts = counts_by_class(engine, atoms, [one], other)[one].astype(float)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]

@@ -1,8 +1,7 @@
-"""Carries a plan out: so many records of each pattern take another value; chance says which of them.
+"""Carries a plan out: the records that change, what an attacker could tell of them, and the rows after.
 
-Records of one pattern are alike to the method, but may differ in columns that are only carried along. Which
-of them change is decided by a keyed hash of what they hold, so that it depends neither on the order of rows
-nor on the number of threads.
+Of records that are alike to the method, which may differ in columns that are only carried along, a keyed hash
+of what they hold decides which of them change: neither the order of rows nor the number of threads does.
 """
 
 from __future__ import annotations
@@ -10,35 +9,106 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ppdm_sql.audit.comparing import OwnedRows, fingerprint, text
-from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import rows_of_lists
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, Kept
-from ppdm_sql.methods.swapping.identification import IdentifiableRecords
+from ppdm_sql.methods.swapping.candidates import SCALE, Candidates, IdentifiableRecords, by_code, keyed_hash
+from ppdm_sql.methods.swapping.exact import Solution, reduced_costs
+from ppdm_sql.methods.swapping.marginals import Flows
+
+# -- the records that change ----------------------------------------------------------------------
 
 
-def swapped(
-    engine: Engine,
-    atoms: Atoms,
-    identified: IdentifiableRecords,
-    moves: Table,
-    key: bytes,
-    *,
-    read_once: bool = False,
-) -> Atoms:
-    """Give the atoms after the moves; combinations may occur in several rows.
+def assign(
+    engine: Engine, candidates: Candidates, solution: Solution, seed: bytes
+) -> tuple[Table, Flows, float]:
+    """Let records do what is best at the prices, and share ties out by a keyed hash; say what it costs."""
+    chosen, size = _chosen(engine, candidates, solution, seed), candidates.categories
+    moves = engine.materialize("moves", _changes(candidates, solution, chosen))
+    engine.discard(chosen)
+    rows = engine.query(statements.bind("swapping/flows", tables={"moves": moves}), step="flows")
+    flows = np.zeros((2 * size, size), dtype=np.int64)
+    for kind, category, records, _ in rows:
+        flows[kind, category] = records
+    objective = sum(int(row[3]) for row in rows) / SCALE
+    return moves, Flows(flows[:size], flows[size:]), objective
 
-    Other confidential columns of the atoms may have been swapped already. What is ``read_once`` may stay a
-    view.
-    """
+
+def _changes(candidates: Candidates, solution: Solution, chosen: Table) -> str:
+    """Give SQL for the records that move: those that no tie holds, by the prices, and the chosen ones."""
+    size, keys, pattern = candidates.categories, ", ".join(candidates.keys), ", ".join(candidates.pattern)
+    posteriors = [f"{'unblurred_' if candidates.blurred else 'p'}{h}" for h in range(size)]
+    carried = [*candidates.keys, "true_posterior", *posteriors]
+    # without a tie one choice costs nothing
+    no_boxes = np.zeros((2, size), dtype=np.int64)
+    choices = reduced_costs(candidates.table, solution.prices, no_boxes, carried)
+    best = " ".join(f"WHEN reduced_cost_{h} = 0 THEN {h}" for h in range(size))
+    listed = ", ".join([*carried, "kind"])
+    untied = (
+        f"SELECT {listed}, CASE {best} END AS category FROM ({choices}) AS f "
+        f"ANTI JOIN {solution.ties} USING ({keys}) WHERE reduced_cost_stay < 0"
+    )
+    tied = f"SELECT {listed}, category FROM {candidates.table} JOIN {chosen} USING ({keys})"
+    rows = (
+        f"SELECT {pattern}, kind, category::USMALLINT AS category, "
+        f"(true_posterior - {by_code('category', posteriors)})::BIGINT AS cost "
+        f"FROM ({untied} UNION ALL {tied})"
+    )
+    return (
+        f"SELECT {pattern}, kind, category, count(*) AS records, sum(cost)::BIGINT AS cost FROM ({rows}) "
+        f"GROUP BY {pattern}, kind, category"
+    )
+
+
+def _chosen(engine: Engine, candidates: Candidates, solution: Solution, seed: bytes) -> Table:
+    """Give the records of the ties that move; those left over stay."""
+    classes, categories = np.nonzero(solution.moved[:, : candidates.categories])
+    records = solution.moved[classes, categories]
+    # of a class, the first records enter one category, the next ones another
+    summed, begins = np.cumsum(records), np.searchsorted(classes, classes)
+    last = summed - (summed - records)[begins]
+    quotas = {"class": classes, "category": categories, "last": last, "records": records}
+    keys = ", ".join(candidates.keys)
+    order = f"{keyed_hash(seed, candidates.keys, 'tie')}, {keys}"
+    return engine.materialize(
+        "chosen",
+        f"SELECT {keys}, q.category FROM (SELECT {keys}, class, "
+        f"row_number() OVER (PARTITION BY class ORDER BY {order}) AS place FROM {solution.ties}) AS t "
+        f"JOIN ({rows_of_lists(**dict.fromkeys(quotas, 'BIGINT'))}) AS q "
+        "ON q.class = t.class AND t.place <= q.last AND t.place > q.last - q.records",
+        {name: values.tolist() for name, values in quotas.items()},
+    )
+
+
+def swapped(engine: Engine, atoms: Atoms, identified: IdentifiableRecords, moves: Table, key: bytes) -> Atoms:
+    """Give the atoms after the moves, combinations perhaps in several rows; others may be swapped already."""
     changed, keys = f"c{identified.confidential}", ", ".join(identified.keys)
     columns = [f"c{i}" for i in range(len(atoms.coded))] + [f"k{i}" for i in range(len(atoms.kept))]
-    types = f"SELECT any_value(typeof({changed})) FROM {atoms.table}"
-    ((code_type,),) = engine.query(types, step="code type")
-    new = f"coalesce(t.category, r.{changed})::{code_type} AS {changed}"
-    listed = ", ".join(new if name == changed else f"r.{name}" for name in columns)
+    of_atoms, words = ", ".join(f"a.{name}" for name in columns), identified.words_of("a")
+    keyed = ", ".join(f"{word} AS {name}" for word, name in zip(words, identified.keys, strict=True))
+    moving = " AND ".join(f"m.{name} = {word}" for word, name in zip(words, identified.keys, strict=True))
+    touched = engine.materialize(
+        "touched",
+        f"SELECT {of_atoms}, a.n, {keyed}, count(*) OVER (PARTITION BY {', '.join(words)}) AS rows_alike "
+        f"FROM {atoms.table} AS a SEMI JOIN {moves} AS m ON {moving}",
+    )
+    # the records of each pattern end to end: as they stand, or in an order that chance decides
+    listed = ", ".join((*columns, keys))
+    drawn = f"md5($key || CAST(row({', '.join(columns)}) AS VARCHAR) || '/' || copy)"
+    place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {drawn}) AS place"
+    copies = f"SELECT *, unnest(range(n)) AS copy FROM {touched} WHERE rows_alike > 1"
+    pieces = engine.materialize(
+        "pieces",
+        f"SELECT {listed}, 0 AS first, n AS beyond FROM {touched} WHERE rows_alike = 1 UNION ALL "
+        f"SELECT {listed}, place - 1, place FROM (SELECT *, {place} FROM ({copies}) AS c) AS p",
+        {"key": key.hex()},
+    )
     # the new values of each pattern end to end, and what stays as it is behind them
     window = f"OVER (PARTITION BY {keys} ORDER BY category)"
     targets = (
@@ -46,56 +116,59 @@ def swapped(
         f"sum(records) {window} AS beyond FROM {moves} UNION ALL "
         f"SELECT {keys}, NULL, sum(records), {2**62} FROM {moves} GROUP BY {keys})"
     )
-    if not atoms.kept and len(atoms.coded) == len(identified.by) + 1:  # each row is all of its pattern
-        rows = (
-            f"SELECT {listed}, coalesce(least(r.n, t.beyond) - t.first, r.n)::BIGINT AS n "
-            f"FROM {atoms.table} AS r LEFT JOIN {targets} AS t "
-            f"ON {_same(identified, 't', 'r')} AND t.first < r.n"
-        )
-    else:
-        pieces = _pieces(engine, atoms, identified, moves, columns, key)
-        same = " AND ".join(f"t.{name} = r.{name}" for name in identified.keys)
-        rows = (
-            f"SELECT {', '.join(f'a.{name}' for name in columns)}, a.n FROM {atoms.table} AS a "
-            f"ANTI JOIN {moves} AS m ON {_same(identified, 'm', 'a')} UNION ALL "
-            f"SELECT {listed}, (least(r.beyond, t.beyond) - greatest(r.first, t.first))::BIGINT AS n "
-            f"FROM {pieces} AS r JOIN {targets} AS t ON {same} AND r.first < t.beyond AND t.first < r.beyond"
-        )
-    return replace(atoms, table=engine.overlay(rows) if read_once else engine.materialize("swapped", rows))
-
-
-def _same(identified: IdentifiableRecords, other: str, atoms: str) -> str:
-    """Join the atoms to what has the patterns' keys."""
-    pairs = zip(identified.keys, identified.words_of(atoms), strict=True)
-    return " AND ".join(f"{other}.{name} = {word}" for name, word in pairs)
-
-
-def _pieces(
-    engine: Engine,
-    atoms: Atoms,
-    identified: IdentifiableRecords,
-    moves: Table,
-    columns: Sequence[str],
-    key: bytes,
-) -> Table:
-    """Lay the records of each pattern end to end: as they stand, or in an order that chance decides."""
-    words, keys = identified.words_of("a"), ", ".join(identified.keys)
-    keyed = ", ".join(f"{word} AS {name}" for word, name in zip(words, identified.keys, strict=True))
-    touched = engine.materialize(
-        "touched",
-        f"SELECT {', '.join(f'a.{name}' for name in columns)}, a.n, {keyed}, "
-        f"count(*) OVER (PARTITION BY {', '.join(words)}) AS rows_alike "
-        f"FROM {atoms.table} AS a SEMI JOIN {moves} AS m ON {_same(identified, 'm', 'a')}",
+    new = f"coalesce(t.category, r.{changed}) AS {changed}"
+    listed = ", ".join(new if name == changed else f"r.{name}" for name in columns)
+    same = " AND ".join(f"t.{name} = r.{name}" for name in identified.keys)
+    rows = (
+        f"SELECT {of_atoms}, a.n FROM {atoms.table} AS a ANTI JOIN {moves} AS m ON {moving} UNION ALL "
+        f"SELECT {listed}, (least(r.beyond, t.beyond) - greatest(r.first, t.first))::BIGINT AS n "
+        f"FROM {pieces} AS r JOIN {targets} AS t ON {same} AND r.first < t.beyond AND t.first < r.beyond"
     )
-    listed = ", ".join((*columns, keys))
-    drawn = f"md5($key || CAST(row({', '.join(columns)}) AS VARCHAR) || '/' || copy)"
-    place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {drawn}) AS place"
-    copies = f"SELECT *, unnest(range(n)) AS copy FROM {touched} WHERE rows_alike > 1"
-    return engine.materialize(
-        "pieces",
-        f"SELECT {listed}, 0 AS first, n AS beyond FROM {touched} WHERE rows_alike = 1 UNION ALL "
-        f"SELECT {listed}, place - 1, place FROM (SELECT *, {place} FROM ({copies}) AS c) AS p",
-        {"key": key.hex()},
+    return replace(atoms, table=engine.materialize("swapped", rows))
+
+
+# -- what an attacker could tell -------------------------------------------------------------------
+
+SURE = 0.98
+SAMPLE = 100_000
+CELL = 200
+"""Records that a cell should hold, which decides how finely differences are told apart."""
+
+
+def attacker_share(engine: Engine, candidates: Candidates, moves: Table) -> float | None:
+    """Measure which share of the changed unique records an attacker settles; None where none changed."""
+    if not candidates.unique.sum():
+        return None
+    ((settled, changed),) = engine.query(
+        f"SELECT coalesce(sum(changed) FILTER (changed + 1 >= {SURE!r}::DOUBLE * (records + 2)), 0)::BIGINT, "
+        f"sum(changed)::BIGINT FROM ({_cells(candidates, moves)})",
+        step="settled_share",
+    )
+    return settled / changed if changed else None
+
+
+def _cells(candidates: Candidates, moves: Table) -> str:
+    size, records = candidates.categories, int(candidates.unique.sum())
+    part = -(-records // SAMPLE)
+    steps = max(8, min(256, min(records, SAMPLE) // (CELL * size)))
+    posterior = "unblurred_" if candidates.blurred else "p"
+    listed = ", ".join(
+        f"CASE WHEN kind = {h} THEN true_posterior ELSE {posterior}{h} END AS posterior_{h}"
+        for h in range(size)
+    )
+    shown = by_code("shown", [f"posterior_{h}" for h in range(size)])
+    others = ", ".join(f"CASE WHEN shown = {h} THEN -1 ELSE posterior_{h} END" for h in range(size))
+    rival = f"list_position([{others}], greatest({others}))"
+    ahead = f"(({shown} - greatest({others})) * {steps}::BIGINT // {2 * SCALE})"
+    keys = ", ".join(candidates.pattern)
+    sampled = (
+        f"SELECT {listed}, coalesce(m.category, u.kind) AS shown, m.category IS NOT NULL AS changed "
+        f"FROM {candidates.table} AS u LEFT JOIN (SELECT {keys}, category FROM {moves}) AS m USING ({keys}) "
+        f"WHERE u.kind < {size} AND hash({keys}) % {part} = 0"
+    )
+    return (
+        f"SELECT count(*) AS records, count(*) FILTER (changed) AS changed FROM ({sampled}) "
+        f"GROUP BY shown, {rival}, {ahead}"
     )
 
 
@@ -104,11 +177,7 @@ def _pieces(
 
 @dataclass(frozen=True)
 class SwappedPersons:
-    """A collapsed source, and the persons whose its records are.
-
-    The columns that say whose a record is are coded after all others. ``atoms`` has one row for each person:
-    what they are known by, their confidential values, and who they are as ``k0, k1, ...``.
-    """
+    """The records, and a row for each person: what they are known by, confidential values, who they are."""
 
     rows: Atoms
     person: Sequence[int]  # positions in the rows
@@ -128,8 +197,13 @@ def persons_of(
     (found,) = engine.query(query, step="varying")
     varying = dict(zip(wanted, found, strict=True))
     for position in confidential:
-        if varying[position]:
-            raise _several_values(rows.coded[position].column.name, varying[position])
+        if several := varying[position]:
+            name, have = rows.coded[position].column.name, "persons have" if several > 1 else "person has"
+            raise InvalidSource(
+                f"{several} {have} several values of the confidential column {name!r}, and all rows of a "
+                "person are to change alike.",
+                f"Give each person one value of {name} in a view, such as the last one.",
+            )
     constant = [position for position in by if not varying[position]]
     several = [position for position in by if varying[position]]
     coded, joined = [rows.coded[position] for position in constant], ""
@@ -149,15 +223,6 @@ def persons_of(
     )
     kept = tuple(Kept(f"person {place}", column(f"k{place}")) for place in range(len(codes)))
     return SwappedPersons(rows, person, Atoms(table, tuple(coded), kept, engine.size(table)), range(known))
-
-
-def _several_values(name: str, persons: int) -> InvalidSource:
-    have = "persons have" if persons > 1 else "person has"
-    return InvalidSource(
-        f"{persons} {have} several values of the confidential column {name!r}, and all rows of a person are "
-        "to change alike.",
-        f"Give each person one value of {name} in a view, such as the last one.",
-    )
 
 
 def _sets(
@@ -185,10 +250,7 @@ def _sets(
 
 
 def rows_after(engine: Engine, persons: SwappedPersons, after: Atoms) -> tuple[Atoms, Atoms]:
-    """Give the rows of the persons their new values: as they are released, and with whose they are.
-
-    ``after`` are the persons after the swaps, numbers perhaps in bins.
-    """
+    """Give the rows of the persons their new values: as they are released, and with whose they are."""
     rows, known = persons.rows, len(persons.by)
     new = {item.column.name: known + place for place, item in enumerate(after.coded[known:])}
     columns, coded = list[str](), list[Dictionary]()

@@ -11,10 +11,10 @@ from oracle_swap import Row, limits, optimum, records
 from swaps import identified, measured, patterns, planned
 
 from ppdm_sql.engine import statements
+from ppdm_sql.methods.swapping.candidates import SCALE, candidates
 from ppdm_sql.methods.swapping.exact import EVERYTHING, tied, tied_classes
 from ppdm_sql.methods.swapping.greedy import improved
 from ppdm_sql.methods.swapping.marginals import Demand, joint, separate
-from ppdm_sql.methods.swapping.posteriors import SCALE, candidates
 
 HALF = Fraction(1, 2)
 EVERY = (Fraction(0), Fraction(1))
@@ -46,7 +46,7 @@ def shown(policies: list[Row], number: int) -> Row:
 
 def posteriors_found(policies: list[Row]) -> dict[Row, dict[str, float]]:
     with identified([row[1:] for row in policies]) as (engine, found):
-        table = candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"").table
+        table = candidates(engine, found, 1, 0.0, 0.0, b"").table
         known = patterns(engine, found)
         rows = engine.query(f"SELECT w0, kind % 3, true_posterior, p0, p1, p2 FROM {table}", step="test")
     return {
@@ -64,7 +64,6 @@ def test_the_status_of_every_record_is_that_of_table_1(policies: list[Row]) -> N
         status = {known[key,]: "U" if count == 1 else "V" for key, count in rows}
         assert [status.get(row[1:-1], "") for row in policies] == STATUS
         assert (found.unique.tolist(), found.groups.tolist()) == ([2, 2, 2], [1, 1, 1])
-        assert found.identifiable == 12
 
 
 def test_posteriors_are_those_of_table_3(policies: list[Row]) -> None:
@@ -87,7 +86,7 @@ def test_phase_1_keeps_the_marginal(solve: object) -> None:
 
 def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> None:
     with identified([row[1:] for row in policies]) as (engine, found):
-        table = candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"")
+        table = candidates(engine, found, 1, 0.0, 0.0, b"")
         nothing = np.zeros((2, 3), dtype=np.int64)
         ties = tied(engine, table, nothing, EVERYTHING, every=True)
         classes = tied_classes(engine, ties, 3)

@@ -344,6 +344,10 @@ REFUSED: dict[str, tuple[type[PpdmError], str, dict[str, Any]]] = {
     "changes that round to none": (GuaranteeNotMet, "none of the 300", {"proportion": 0.001}),
     "two values, nearly all": (GuaranteeNotMet, "all 300", {"confidential": "good", "proportion": 0.999}),
     "a noise below zero": (InvalidOption, "blur", {"blur": -1}),
+    "a noise that is no number": (InvalidOption, "blur", {"blur": float("nan")}),
+    "a smoothing below zero": (InvalidOption, "smoothing", {"smoothing": -0.5}),
+    "a smoothing without end": (InvalidOption, "smoothing", {"smoothing": float("inf")}),
+    "a share without the proportion": (InvalidOption, "0.3 to 0.4 .*LOW <= 0.5", {"share": (0.3, 0.4)}),
 }  # fmt: skip
 
 
@@ -457,7 +461,7 @@ def test_the_audit_finds_values_exchanged_behind_unchanged_counts(
 def test_the_audit_by_itself_refuses_values_that_can_be_believed(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, confidential: str, proportion: float
 ) -> None:
-    monkeypatch.setattr(run.SwapRun, "_check_unique", lambda *arguments: None)
+    monkeypatch.setattr(run.SwapRun, "_check", lambda *arguments: None)
     with pytest.raises(GuaranteeNotMet, match="can be believed"):
         swap(con, confidential=confidential, proportion=proportion)
 
@@ -468,7 +472,7 @@ def test_values_that_are_always_true_are_told(
     heard = Heard()
     con.execute("CREATE TABLE few AS SELECT i AS age, 'f' AS sex, ['flu', 'cold', 'none'][i % 3 + 1] AS ill "
                 "FROM range(6) AS r (i)")  # fmt: skip
-    monkeypatch.setattr(run, "swap_plan", by_hand({("0", "f"): "cold", ("1", "f"): "flu"}))
+    monkeypatch.setattr(run.SwapRun, "plan", by_hand({("0", "f"): "cold", ("1", "f"): "flu"}))
     release = swap(con, "few", proportion="1/3", progress=heard)
     assert any(text.startswith("1 of 3 values of ill are true") for text in heard.notices)
     measured = {m.measure: m.after for m in release.measures()}
@@ -478,13 +482,13 @@ def test_values_that_are_always_true_are_told(
 def test_a_source_that_changes_during_the_run_is_found(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = run.swap_plan
+    planned = run.SwapRun.plan
 
     def plan(*arguments: Any) -> Any:
         con.execute("INSERT INTO t VALUES (9999, 9999, 'f', 'flu', 1, true)")
         return planned(*arguments)
 
-    monkeypatch.setattr(run, "swap_plan", plan)
+    monkeypatch.setattr(run.SwapRun, "plan", plan)
     with pytest.raises(GuaranteeNotMet, match="unchanged have changed"):
         swap(con)
 

@@ -34,7 +34,7 @@ def released(
     """Make a release of six people with chosen changes; give all that it leaves, but for when it was made."""
     people, moves = chosen
     folder.mkdir()
-    monkeypatch.setattr(run, "swap_plan", by_hand(moves))
+    monkeypatch.setattr(run.SwapRun, "plan", by_hand(moves))
     with duckdb.connect(str(folder / "people.duckdb")) as con:
         con.execute("CREATE TABLE t (age VARCHAR, ill VARCHAR, salary VARCHAR)")
         rows = [(age, ill, UNNAMED) for age, ill in people.items()]

@@ -1,21 +1,25 @@
-"""Simple-Bayes posteriors of the identifiable records, as whole numbers that add up the same in any order.
+"""The records that may change: those that their other columns give away, and what values they could have.
 
-Working tables:
+A record's *pattern* is what its non-confidential columns show. A pattern is packed into a key: one number,
+seldom more. Working tables:
 
+- ``identifiable``, one row per identifiable pattern: its key ``w0[, w1 ...]``, ``records``, ``category``;
 - a lookup for each pack of attributes: ``code, likelihood_0, ...``, the product of its conditional
   probabilities under each confidential value, divided by the largest of them;
 - ``candidates``, one row per record that may change (of a group, as many rows as must change): the pattern's
   key, ``member`` where a pattern has several rows, ``kind`` (the true category, plus the number of categories
-  for a member of a group), ``true_posterior`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`;
-  the one of the true category is ``true_posterior``, and :data:`NEVER` in its place).
+  for a member of a group), ``true_posterior`` and ``p0, p1, ...``: simple-Bayes posteriors in units of
+  1 / :data:`SCALE`, whole numbers that add up the same in any order (the one of the true category is
+  ``true_posterior``, and :data:`NEVER` in its place).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -23,14 +27,110 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.methods.base.arrays import Counts
-from ppdm_sql.methods.base.collapse import value_counts
-from ppdm_sql.methods.swapping.identification import IdentifiableRecords, Pack
+from ppdm_sql.methods.base.collapse import Atoms, value_counts
 
 SCALE = 10**9
 NEVER = {"INTEGER": -2 * 10**9, "BIGINT": -(10**15)}
 """Stands, by type, for the posterior of the true category, which no record may be changed to."""
 MOST_PRODUCTS = 300
 """Decimal digits that a product may lose before logarithms are used."""
+
+
+LARGEST_PACK, LARGEST_WORD = 4096, 2**63
+"""Combinations of values that are looked up together, and numbers that a word of a key tells apart."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Attributes that are looked up together: positions, the fastest running first, and numbers of codes."""
+
+    attributes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    word: int = 0  # of the pattern's key, that holds the pack
+    stride: int = 1  # place of the pack in the word
+
+    @property
+    def size(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(prod(self.sizes[:i]) for i in range(len(self.sizes)))
+
+    def code(self, stride: int = 1) -> str:
+        """Give SQL for the pack's number, times its place in a word, over the atoms."""
+        pairs = zip(self.attributes, self.strides, strict=True)
+        return " + ".join(f"c{a}::UBIGINT * {stride * own}" for a, own in pairs)
+
+    def place(self, alias: str) -> str:
+        return f"({alias}.w{self.word} // {self.stride}::UBIGINT) % {self.size}::UBIGINT"
+
+
+def packs_of(sizes: Mapping[int, int]) -> tuple[Pack, ...]:
+    together: list[list[int]] = []
+    for attribute in sorted(sizes, key=lambda attribute: (sizes[attribute], attribute)):
+        last = together[-1] if together else []
+        if last and prod(sizes[a] for a in last) * sizes[attribute] <= LARGEST_PACK:
+            last.append(attribute)
+        else:
+            together.append([attribute])
+    packs, word, stride = list[Pack](), 0, 1
+    for attributes in together:
+        pack = Pack(tuple(attributes), tuple(sizes[a] for a in attributes))
+        if packs and stride * pack.size > LARGEST_WORD:
+            word, stride = word + 1, 1
+        packs.append(Pack(pack.attributes, pack.sizes, word, stride))
+        stride *= pack.size
+    return tuple(packs)
+
+
+@dataclass(frozen=True)
+class IdentifiableRecords:
+    atoms: Atoms
+    by: tuple[int, ...]
+    confidential: int
+    packs: tuple[Pack, ...]
+    words: tuple[str, ...]  # of a pattern's key, as SQL over the columns of the atoms
+    patterns: Table
+    unique: Counts  # uniquely identifiable records by category
+    groups: Counts  # groups of collectively identifiable ones
+    grouped: Counts  # records in these groups
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(f"w{i}" for i in range(len(self.words)))
+
+    @property
+    def categories(self) -> int:
+        return self.atoms.coded[self.confidential].size
+
+    def words_of(self, alias: str) -> tuple[str, ...]:
+        return tuple(word.replace("c", f"{alias}.c") for word in self.words)
+
+
+def identify(engine: Engine, atoms: Atoms, by: Sequence[int], confidential: int) -> IdentifiableRecords:
+    """Find those whose pattern has one confidential value only (Li and Sarkar 2004, Definition 2)."""
+    packs = packs_of({position: atoms.coded[position].size for position in by})
+    terms: dict[int, list[str]] = {}
+    for pack in packs:
+        terms.setdefault(pack.word, []).append(pack.code(pack.stride))
+    words = tuple(" + ".join(parts) for parts in terms.values())
+    keys = [f"{word} AS w{i}" for i, word in enumerate(words)]
+    grouped = ", ".join(str(i + 1) for i in range(len(words)))
+    value = f"c{confidential}"
+    patterns = engine.materialize(
+        "identifiable",
+        f"SELECT {', '.join(keys)}, sum(n)::BIGINT AS records, min({value})::USMALLINT AS category "
+        f"FROM {atoms.table} GROUP BY {grouped} HAVING min({value}) = max({value})",
+    )
+    totals = statements.bind("swapping/identifiable_totals", tables={"identifiable": patterns})
+    rows = engine.arrays(totals, step="identifiable_totals")
+    counts = np.zeros((3, atoms.coded[confidential].size), dtype=np.int64)
+    counts[:, rows["category"].astype(np.int64)] = [rows[name] for name in ("unique", "groups", "grouped")]
+    return IdentifiableRecords(atoms, tuple(by), confidential, packs, words, patterns, *counts)
+
+
+# -- what values they could have --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -51,7 +151,6 @@ class Candidates:
 def candidates(
     engine: Engine,
     identified: IdentifiableRecords,
-    *,
     per_group: int | Fraction,
     smoothing: float,
     blur: float,
@@ -69,7 +168,7 @@ def candidates(
     lookups = [_lookup(engine, pack, conditionals, size, logs=logs) for pack in identified.packs]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
-    rows = _plain(_weighted(identified, lookups, totals, wanted, logs=logs), size)
+    rows = _posteriors(identified, lookups, totals, wanted, logs)
     keys = identified.keys
     if not single:
         keys, rows = (*keys, "member"), f"SELECT *, unnest(range(wanted)) AS member FROM ({rows})"
@@ -84,7 +183,6 @@ def candidates(
 def _conditionals(
     engine: Engine, identified: IdentifiableRecords, totals: Sequence[int], smoothing: float
 ) -> Table:
-    """Estimate P(value | category) for all attributes: ``attribute, v, likelihood_0, ...``."""
     packed = " UNION ALL ".join(
         f"SELECT {place} AS pack, {pack.code()} AS code, c{identified.confidential} AS category, "
         f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
@@ -112,7 +210,7 @@ def _conditionals(
 
 
 def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *, logs: bool) -> Table:
-    """Multiply the probabilities of every combination of a pack's values, scaled by the largest product."""
+    """The largest product scales the others, so that few become zero."""
     likelihoods = [f"likelihood_{h}" for h in range(categories)]
     joins = []
     values = zip(pack.attributes, pack.sizes, pack.strides, strict=True)
@@ -147,37 +245,29 @@ def _wanted(per_group: int | Fraction) -> str:
     return f"CASE WHEN records = 1 THEN 1 ELSE least({asked}, records - 1) END"
 
 
-def _weighted(
-    identified: IdentifiableRecords,
-    lookups: Sequence[Table],
-    totals: Sequence[int],
-    wanted: str,
-    *,
-    logs: bool,
+def _posteriors(
+    identified: IdentifiableRecords, lookups: Sequence[Table], totals: Sequence[int], wanted: str, logs: bool
 ) -> str:
-    """Give SQL for the patterns with a likelihood for each category, proportional to the posterior."""
     columns = ", ".join(f"i.{key}" for key in identified.keys)
     rows = f"FROM {identified.patterns} AS i"
     # LEFT JOINs, since DuckDB reorders a star of inner joins badly
     for number, (pack, lookup) in enumerate(zip(identified.packs, lookups, strict=True)):
         rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {pack.place('i')}"
-    factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in range(len(totals))]
-    if not logs:
-        products = ", ".join(
-            f"{' * '.join(factor)} * {total}::DOUBLE AS likelihood_{h}"
-            for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
-        )
-        return f"SELECT {columns}, {wanted} AS wanted, i.category, i.records, {products} {rows}"
-    sums = ", ".join(
-        f"{' + '.join(factor)} + ln({max(total, 1)}::DOUBLE) AS log_{h}"
-        for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
-    )
-    largest = f"greatest({', '.join(f'log_{h}' for h in range(len(totals)))})"
-    scaled = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in range(len(totals)))
-    return (
-        f"SELECT {', '.join(identified.keys)}, {wanted} AS wanted, category, records, {scaled} "
-        f"FROM (SELECT {columns}, i.records, i.category, {sums} {rows})"
-    )
+    every = range(len(totals))
+    factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in every]
+    for factor, total in zip(factors, totals, strict=True):
+        factor.append(f"ln({max(total, 1)}::DOUBLE)" if logs else f"{total}::DOUBLE")
+    word, name = (" + ", "log") if logs else (" * ", "likelihood")
+    weights = ", ".join(f"{word.join(factor)} AS {name}_{h}" for h, factor in enumerate(factors))
+    weighted = f"SELECT {columns}, {wanted} AS wanted, i.category, i.records, {weights} {rows}"
+    if logs:
+        largest = f"greatest({', '.join(f'log_{h}' for h in every)})"
+        scaled = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in every)
+        weighted = f"SELECT *, {scaled} FROM ({weighted})"
+    summed = " + ".join(f"likelihood_{h}" for h in every)
+    # each computed once: DuckDB shares nothing between CASEs
+    shares = ", ".join(f"round(likelihood_{h} / total * 1e9) AS plain_{h}" for h in every)
+    return f"SELECT *, {shares} FROM (SELECT *, {summed} AS total FROM ({weighted}))"
 
 
 def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> list[str]:
@@ -185,7 +275,7 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
     number = "BIGINT" if blur else "INTEGER"
     posteriors = [
         f"CASE WHEN category = {h} THEN {NEVER[number]} "
-        f"ELSE plain_{h}{gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
+        f"ELSE plain_{h}{_gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
         for h in every
     ]
     unblurred = [f"plain_{h}::INTEGER AS unblurred_{h}" for h in every] if blur else []
@@ -194,16 +284,8 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
     return [kind, f"{true_posterior}::INTEGER AS true_posterior", *posteriors, *unblurred]
 
 
-def _plain(weighted: str, categories: int) -> str:
-    """Give SQL for the posteriors before noise, each computed once: DuckDB shares nothing between CASEs."""
-    every = range(categories)
-    total = " + ".join(f"likelihood_{h}" for h in every)
-    shares = ", ".join(f"round(likelihood_{h} / total * 1e9) AS plain_{h}" for h in every)
-    return f"SELECT *, {shares} FROM (SELECT *, {total} AS total FROM ({weighted}))"
-
-
 def kind_counts(engine: Engine, table: Table, categories: int) -> Counts:
-    """Count the rows of a table like ``candidates`` by kind: unique records by category, then members."""
+    """Count by kind: unique records by category, then members."""
     query = statements.bind("swapping/kind_counts", tables={"candidates": table})
     found = np.zeros(2 * categories, dtype=np.int64)
     for kind, records in engine.query(query, step="kind_counts"):
@@ -212,7 +294,6 @@ def kind_counts(engine: Engine, table: Table, categories: int) -> Counts:
 
 
 def by_code(code: str, columns: Sequence[str]) -> str:
-    """Give SQL for the value of that one of the columns whose place a code tells."""
     return f"CASE {code} {' '.join(f'WHEN {place} THEN {name}' for place, name in enumerate(columns))} END"
 
 
@@ -221,18 +302,11 @@ def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
     return f"md5(concat_ws(',', {', '.join([render(literal(seed.hex() + purpose)), *columns])}))"
 
 
-HEX_DIGITS = 13
-"""Hexadecimal digits of a hash that one draw uses: 52 bits, as many as a DOUBLE holds."""
-
-
-def gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:
-    """Give SQL that adds a draw of the standard Gumbel distribution, times the scale, to a posterior.
-
-    Choosing the best of values with Gumbel noise is choosing at random with probabilities proportional to
-    ``exp(value / scale)``. The scale is in units of probability; 0 gives no noise.
-    """
+def _gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:
+    """Give SQL that adds noise with which the best value is chosen at random, by ``exp(value / scale)``."""
     if not scale:
         return ""
-    digits = f"substr({keyed_hash(seed, keys, f'blur{category}')}, 1, {HEX_DIGITS})"
-    uniform = f"((('0x' || {digits})::BIGINT + 0.5::DOUBLE) / {2.0 ** (4 * HEX_DIGITS)!r}::DOUBLE)"
+    # 52 bits of the hash, as many as a DOUBLE holds
+    digits = f"substr({keyed_hash(seed, keys, f'blur{category}')}, 1, 13)"
+    uniform = f"((('0x' || {digits})::BIGINT + 0.5::DOUBLE) / {2.0**52!r}::DOUBLE)"
     return f" - round({scale!r}::DOUBLE * 1e9 * ln(-ln({uniform})))"
