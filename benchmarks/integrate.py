@@ -35,7 +35,7 @@ from rows import Cells, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.integrate import Credentials, Party, keygen
-from ppdm_sql.methods.two_party.transcripts import transcript
+from ppdm_sql.methods.two_party.messages import transcript
 
 NAMES = ("bank", "card")
 OWNED = (EVERY[0::2], EVERY[1::2])

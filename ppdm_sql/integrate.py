@@ -15,8 +15,8 @@ from ppdm_sql.engine.names import table_name
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.connection import Address, Line, connect_to, listen_on
+from ppdm_sql.methods.two_party.messages import Checked, Entry, check_files, transcript
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.transcripts import Checked, Entry, check_files, transcript
 from ppdm_sql.options import Integrate, asks
 from ppdm_sql.options.option import PathLike
 from ppdm_sql.progress import SilentProgress, WarningProgress

@@ -11,10 +11,9 @@ from typing import Any, cast
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import PeerError
 from ppdm_sql.methods.two_party.connection import MESSAGE
-from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.messages import Link, Message
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.transcripts import Link
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 

@@ -23,8 +23,7 @@ from ppdm_sql.methods.two_party.messages import garbage
 MESSAGE, WELCOME, AGREED, STOP, BYE = range(1, 6)
 """What a frame is: a message; the word that lets a caller in; that this side is about to publish; the word
 that ends a run; a farewell."""
-HEAD = struct.Struct(">BQ")
-"""Before each frame: what it is, and its bytes."""
+HEAD = struct.Struct(">BQ")  # before each frame: what it is, and its bytes
 MOST_WORD, AT_ONCE = 20, 256 * 1024
 """Bytes of the word that ends a run, and bytes that are sent, or asked for, at once."""
 MOST_TOLD = 10
@@ -32,8 +31,7 @@ MOST_TOLD = 10
 HANDSHAKE, LINGER, FAREWELL, PAUSE = 5.0, 1.0, 5.0, 0.25
 """Seconds that a caller may take to show its certificate, or to hear why it is turned away; that an ended run
 gives the partner to hear of it; and between two calls at a place where nobody listens yet."""
-OTHER_NAME = 62
-"""What OpenSSL calls a certificate for another name."""
+OTHER_NAME = 62  # what OpenSSL calls a certificate for another name
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,6 @@ _WORDS = {  # the word that ends a run is one of these, so that an error can tel
 
 
 class Silent(PeerError):
-    """A partner that says nothing for too long."""
-
     def __init__(self, seconds: float) -> None:
         super().__init__(
             f"The partner has said nothing for {seconds:g} seconds.",
@@ -90,7 +86,6 @@ class Silent(PeerError):
 
 
 def word_for(error: BaseException) -> str:
-    """Give the word that tells the partner why this side ends the run."""
     if isinstance(error, ProtocolError):
         return error.reason if error.reason in _WORDS else "refused"
     if isinstance(error, KeyboardInterrupt):
@@ -106,15 +101,12 @@ def error_for(word: str) -> PpdmError:
 
 
 class Line:
-    """A line that is open; sending a frame, or waiting for one, may take ``timeout`` seconds.
-
-    The side that listens sends first wherever both send. ``stopped`` tells whether the partner has ended the
-    run by a word.
-    """
+    """A line that is open; sending a frame, or waiting for one, may take ``timeout`` seconds."""
 
     def __init__(self, connection: ssl.SSLSocket, timeout: float, *, listens: bool) -> None:
-        self.connection, self.timeout, self.listens = connection, timeout, listens
-        self.stopped = self._broken = False
+        self.connection, self.timeout = connection, timeout
+        self.listens = listens  # and so sends first wherever both send
+        self.stopped = self._broken = False  # by a word of the partner; in the midst of a frame
 
     def put(self, payload: bytes, kind: int = MESSAGE) -> None:
         deadline = time.monotonic() + self.timeout
@@ -131,7 +123,6 @@ class Line:
         self._broken = False
 
     def take(self, limit: int, kind: int = MESSAGE) -> bytes:
-        """Wait for a frame of a kind, of so many bytes at most."""
         deadline = time.monotonic() + self.timeout
         found, size = HEAD.unpack(self._read(HEAD.size, deadline))
         if found == STOP and size <= MOST_WORD:
@@ -187,11 +178,8 @@ def _left(deadline: float) -> float:
 
 
 def _hang_up(connection: socket.socket, seconds: float) -> None:
-    """Send no more, and close once the other side has closed or had the time to read.
-
-    TLS's own end of sending would end what still comes; and what is unread when a connection is closed takes
-    back what was sent.
-    """
+    """Send no more, and close once the other side has closed or had the time to read."""
+    # TLS's own end would end what still comes, and what is unread at a close takes back what was sent
     deadline = time.monotonic() + seconds
     with contextlib.suppress(OSError, ValueError):
         socket.socket.shutdown(connection, socket.SHUT_WR)
@@ -203,13 +191,11 @@ def _hang_up(connection: socket.socket, seconds: float) -> None:
 
 
 def _names(connection: ssl.SSLSocket) -> list[str]:
-    """Give the DNS names of the certificate that the other side has shown, which was verified."""
     shown = cast(dict[str, list[tuple[str, str]]], connection.getpeercert() or {})
     return [name for kind, name in shown.get("subjectAltName", ()) if kind == "DNS"]
 
 
 def _is_alert(error: BaseException | None) -> bool:
-    """Tell whether the other side has refused something in the handshake."""
     return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
 
 
@@ -224,13 +210,13 @@ def listen_on(
     listens: Callable[[str], None] = lambda _: None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Line]:
-    """Wait for the partner, and give the line to it.
+    """Wait for the partner, and give the line to it; others are turned away, and the owner is told."""
+    believed, refused = context(credentials, listens=True), 0
 
-    Callers are answered one after the other. Who shows no certificate of the authority, or one for another
-    name, is turned away, and the owner is told; this side goes on waiting. Once the partner has come, nobody
-    listens any more.
-    """
-    believed, caller = context(credentials, listens=True), None
+    def tell(text: str) -> None:
+        with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
+            notice(text)
+
     try:
         family, *_, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(address[:2], family=family)
@@ -238,10 +224,17 @@ def listen_on(
         raise InvalidOption(
             f"This side cannot listen on {place}.", "Give a free port of this machine: --listen HOST:PORT."
         ) from None
-    with listener, _strangers(notice) as refused:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(listener)
+
+        @stack.callback
+        def tell_of_others() -> None:
+            if refused > MOST_TOLD:
+                tell(f"{refused - MOST_TOLD} more callers were refused.")
+
         listens(f"Listening on {Address(place.host, listener.getsockname()[1])} for {peer_name!r}.")
         deadline = None if wait is None else time.monotonic() + wait
-        while caller is None:
+        while True:
             try:
                 listener.settimeout(None if deadline is None else _left(deadline))
                 connection, (host, *_) = listener.accept()
@@ -253,44 +246,24 @@ def listen_on(
             except OSError:  # the caller has gone already, or too many files are open
                 time.sleep(PAUSE)
                 continue
-            caller = _answered(connection, host, believed, peer_name, refused)
+            caller, why = _answered(connection, believed, peer_name)
+            if isinstance(caller, ssl.SSLSocket) and not why:
+                break
+            refused += 1
+            if refused <= MOST_TOLD:
+                tell(f"A caller from {host} was refused: {why}.")
+            _hang_up(caller, LINGER)
     with contextlib.closing(Line(caller, timeout, listens=True)) as line:
         line.put(b"", WELCOME)
         yield line
 
 
-@contextlib.contextmanager
-def _strangers(notice: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Tell the owner of the first callers who are refused, and in the end how many more there were."""
-    refused = 0
-
-    def tell(text: str) -> None:
-        with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
-            notice(text)
-
-    def count(text: str) -> None:
-        nonlocal refused
-        refused += 1
-        if refused <= MOST_TOLD:
-            tell(text)
-
-    try:
-        yield count
-    finally:
-        if refused > MOST_TOLD:
-            tell(f"{refused - MOST_TOLD} more callers were refused.")
-
-
 def _answered(
-    connection: socket.socket,
-    host: str,
-    believed: ssl.SSLContext,
-    peer_name: str,
-    notice: Callable[[str], None],
-) -> ssl.SSLSocket | None:
-    """Let a caller in, or tell the owner why not, and turn it away."""
+    connection: socket.socket, believed: ssl.SSLContext, peer_name: str
+) -> tuple[socket.socket, str]:
+    """Answer a caller, and say why it is turned away, if it is."""
     connection.settimeout(HANDSHAKE)
-    caller: socket.socket = connection
+    caller, why = connection, ""
     try:
         caller = secured = believed.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -302,13 +275,9 @@ def _answered(
         elif secured.selected_alpn_protocol() != PROTOCOL:
             why = "it speaks another version of the protocol"
             line.stop("version")
-        else:
-            return secured
     except OSError as error:
         why = _reason(error)
-    notice(f"A caller from {host} was refused: {why}.")
-    _hang_up(caller, LINGER)
-    return None
+    return caller, why
 
 
 _REASONS = {  # by the names and numbers that OpenSSL gives them
@@ -333,7 +302,6 @@ def _reason(error: OSError) -> str:
 
 @contextlib.contextmanager
 def connect_to(place: Address, credentials: Credentials, peer_name: str, *, timeout: float) -> Iterator[Line]:
-    """Call the partner until it listens or the time is over, and give the line to it."""
     deadline = time.monotonic() + timeout
     believed = context(credentials, listens=False)
     while (secured := _called(place, believed, peer_name, deadline, timeout)) is None:
@@ -358,7 +326,6 @@ def connect_to(place: Address, credentials: Credentials, peer_name: str, *, time
 def _called(
     place: Address, believed: ssl.SSLContext, peer_name: str, deadline: float, timeout: float
 ) -> ssl.SSLSocket | None:
-    """Call once; None where nobody answers, which may change."""
     try:
         seconds = max(deadline - time.monotonic(), PAUSE)
         plain = socket.create_connection((place.host, place.port), timeout=seconds)

@@ -1,7 +1,5 @@
 """The values of columns by opaque numbers: which records share a value of the partner's, not what it is.
 
-At the end each party names the values of its own columns that the release shows, and nothing else.
-
 The paper keeps a tree of partitions whose leaves hold records (TIPS, slides 15 and 16). Here a leaf is a
 number beside each record: records with the same number share a class, whoever made it.
 """
@@ -36,28 +34,19 @@ DEEPEST = 64
 
 @dataclass(eq=False)
 class Partner(Masking):
-    """A column of the partner; in the words of a run, the masking of an attribute.
-
-    Values have opaque numbers: 0 is the root, further ones in the order in which the values came up. Each
-    record's stands in ``shown``, its class in ``classes``, the records by class of each number in ``rows``; a
-    specialization is a value and those that it fell into.
-    """
+    """A masking of opaque numbers: 0 is the root, further ones in the order in which the values came up."""
 
     dictionary: Dictionary
-    rows: list[NDArray[np.int64]]
-    shown: Ids
-    classes: Ids
+    rows: list[NDArray[np.int64]]  # records by class, of each number
+    shown: Ids  # the number of each record
+    classes: Ids  # and its class
     symbol: str
-    specializations: list[tuple[int, range]] = field(default_factory=list)
+    specializations: list[tuple[int, range]] = field(default_factory=list)  # values, and what they fell into
     names: dict[int, str | None] = field(default_factory=dict)
     recoding: str = "taxonomy"
 
     def specialize(self, value: int, children: int, numbers: Ids) -> tuple[Codes, float]:
-        """Let the records of a value fall into its children; give each record's child, and the InfoGain.
-
-        ``numbers`` has for each record of the value its child from 1, or 0 where it keeps the value. Records
-        that are others than those here, and a child without one, are refused.
-        """
+        """Give each record's child, 0 where it keeps the value, and the InfoGain; refuse other records."""
         here, made = np.flatnonzero(self.shown == value), len(self.rows)
         parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
         proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
@@ -83,17 +72,10 @@ class Partner(Masking):
 
     @property
     def present(self) -> Codes:
-        """Numbers that records show."""
         return np.flatnonzero(self.counts.sum(axis=1))
 
-    def learn(self, recoding: str, names: Mapping[int, str | None]) -> None:
-        """Take over names, and name what the release does not show by its parts, else by its number."""
-        self.recoding, self.names = recoding, dict(names)
-        for value, children in reversed(self.specializations):
-            if value not in self.names:
-                self.names[value] = self._above(value, [self.names[child] for child in children])
-
-    def _above(self, value: int, below: Sequence[str | None]) -> str:
+    def above(self, value: int, below: Sequence[str | None]) -> str:
+        """Name what the release does not show by its parts, else by its number."""
         if self.recoding == "suppression" or (self.recoding == "intervals" and None in below):
             return self.symbol
         if self.recoding == "intervals":
@@ -168,8 +150,11 @@ def learn(partners: Mapping[int, Partner], told: Mapping[str, list[Any]]) -> Non
     if not proper or len({(attribute, label) for attribute, _, label in named}) < len(named):
         raise impossible("The partner names other values than those that the release shows.")
     for attribute, partner in partners.items():
-        names = {value: label for of, value, label in named if of == attribute}
-        partner.learn(recodings[attribute], names)
+        partner.recoding = recodings[attribute]
+        partner.names = {value: label for of, value, label in named if of == attribute}
+        for value, children in reversed(partner.specializations):
+            if value not in partner.names:
+                partner.names[value] = partner.above(value, [partner.names[child] for child in children])
 
 
 class LeafTable(CountTable):

@@ -1,7 +1,5 @@
 """TDS2P: one party's run over its own columns and the partner's unknown ones, from HELLO to the release.
 
-In each round both parties say what their best candidate is worth, and the better one is performed.
-
 Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis", ISI (slide 12).
 """
 
@@ -31,12 +29,11 @@ from ppdm_sql.methods.top_down.generalize import GeneralizationRun
 from ppdm_sql.methods.top_down.loop import RefinementStep, State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome, as_lists, outcome_of
-from ppdm_sql.methods.two_party import records
-from ppdm_sql.methods.two_party.connection import BYE, FAREWELL, Line, word_for
-from ppdm_sql.methods.two_party.messages import VERSION, Message, garbage, impossible
+from ppdm_sql.methods.two_party import messages, records
+from ppdm_sql.methods.two_party.connection import AGREED, BYE, FAREWELL, Line, word_for
+from ppdm_sql.methods.two_party.messages import Link, Message, impossible
 from ppdm_sql.methods.two_party.partner import LeafMeasure, Partner, learn
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
-from ppdm_sql.methods.two_party.transcripts import Link, record, release_digest
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import Draft, Release
 
@@ -60,12 +57,11 @@ def integrate(
     progress: Progress,
     transcript: Path | None = None,
 ) -> Release:
-    """Publish the release that both end with; on a fault tell the partner, and say who may have published.
-
-    The line is opened once what can be checked alone is checked.
-    """
+    """Publish the release that both end with; on a fault tell the partner, and say who may have published."""
     engine.require_autocommit()
-    with closing(Link(_count(engine, engine.find(table)), transcript)) as link:
+    query = bind("two_party/record_count", tables={"source": engine.find(table)})
+    ((count,),) = engine.query(query, step="count records")
+    with closing(Link(int(count), transcript)) as link:
         run = IntegrationRun(engine, table, request, link, progress)
         with opened() as link.line:
             engine.committed = False
@@ -86,12 +82,6 @@ def integrate(
                 raise
             _part(link, progress)
             return release
-
-
-def _count(engine: Engine, table: Table) -> int:
-    query = bind("two_party/record_count", tables={"source": table})
-    ((found,),) = engine.query(query, step="count records")
-    return int(found)
 
 
 def _part(link: Link, progress: Progress) -> None:
@@ -129,12 +119,7 @@ def beats(mine: Offer | None, theirs: Offer | None) -> bool:
     return mine[0] > theirs[0]
 
 
-# -- the run --------------------------------------------------------------------------------------
-
-
 class IntegrationRun(GeneralizationRun):
-    """A run that masks own columns, and follows what the partner does with its own."""
-
     counts_rows = None
     advises = False
 
@@ -182,13 +167,15 @@ class IntegrationRun(GeneralizationRun):
         records.check_terms(mine, theirs, self.attributes)
         if (mine["records"], mine["order"]) != (theirs["records"], theirs["order"]):
             records.check_narrowing(mine, theirs)
-            digests = records.key_digests(self.engine, table)
+            query = bind("two_party/key_digests", tables={"records": table})
+            found_keys = self.engine.arrays(query, step="key_digests")["digest"]
+            digests = np.frombuffer(b"".join(map(bytes, found_keys)), f"V{messages.KEY_BYTES}")
             keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
             if keys.column is None or not len(keys.column) == theirs["records"] == keys.fields["records"]:
-                raise garbage("another number of keys than it has records")
+                raise messages.garbage("another number of keys than it has records")
             needs = [item.name for item in columns]
             self.rows = records.common_records(self.engine, self.rows, key, needs, keys.column)
-            common = _count(self.engine, self.rows)
+            common = self.engine.size(self.rows)
             if not common:
                 raise records.others(mine, theirs, "No key is known to both.")
             if not mine["intersect"]:
@@ -214,15 +201,15 @@ class IntegrationRun(GeneralizationRun):
         rules = (asked.boundary, asked.max_steps, asked.score_bits)
         ties = f"ties within {TIED} go to the first attribute"
         mine = {
-            "requirements": records.digest_of([str(requirement) for requirement in self.requirements]),
-            "settings": records.digest_of([str(self.roles.class_column), symbol, *rules, ties]),
+            "requirements": messages.digest_of([str(requirement) for requirement in self.requirements]),
+            "settings": messages.digest_of([str(self.roles.class_column), symbol, *rules, ties]),
             "owns": self._own,
             "match": asked.match,
             "intersect": asked.intersect,
             "records": count,
             "order": order,
             "shared": records.shared_digest(self.engine, table, shared),
-            "version": VERSION,
+            "version": messages.VERSION,
         }
         return table, dictionaries, mine, self.link.exchange(Message("HELLO", 0, mine)).fields
 
@@ -299,10 +286,7 @@ class IntegrationRun(GeneralizationRun):
         return mine, (float(received[measure]), received["attribute"]), stop
 
     def _perform(self, number: int, step: RefinementStep) -> None:
-        """Specialize an own value, and tell the partner which records fall where, in their order.
-
-        A record has its child from 1, 0 where it keeps the value. Numbers go to values as they come up.
-        """
+        """Specialize an own value, and tell the partner each record's child, from 1; 0 where it stays."""
         attribute, candidate = step.candidate
         cut, numbers = self._loop.state.cuts[attribute], self._numbers[attribute]
         (node, _), parts, after = cut.specialization(candidate), cut.split(candidate), cut.refine(candidate)
@@ -398,10 +382,13 @@ class IntegrationRun(GeneralizationRun):
 
     def draft(self, transformed: State) -> Draft:
         draft = super().draft(transformed)
-        known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
-        measures = tuple(row for row in known if row[2] is not None)
-        accept = partial(self._agree, draft)
-        return replace(draft, measures=measures, accept=accept, settle=self.link.agree)
+        measures = tuple(
+            (name, None if before is None or math.isnan(before) else before, after)
+            for name, before, after in draft.measures
+            if after is not None and not math.isnan(after)
+        )
+        agree = partial(self.link.agree, AGREED)
+        return replace(draft, measures=measures, accept=partial(self._agree, draft), settle=agree)
 
     @property
     def audited(self) -> Sequence[str]:
@@ -411,11 +398,11 @@ class IntegrationRun(GeneralizationRun):
     def _agree(self, draft: Draft, rows: exp.Select) -> Sequence[information.Row]:
         """Hold the rows against the own table, and make sure that the partner is to publish the same ones."""
         measured = draft.accept(rows) if draft.accept is not None else ()
-        digest = release_digest(self.engine, rows, str(self._stopped))
+        digest = messages.release_digest(self.engine, rows, str(self._stopped))
         remedy = "Let both run the same version of ppdm-sql; report this if it happens twice."
         problem = "The partner's release is another one, so nothing was published."
         self._compare(self._round, digest, problem, remedy)
-        record(self.engine, self.asked.into, self.link.entries)
+        messages.record(self.engine, self.asked.into, self.link.entries)
         return measured
 
     def parameters(self) -> dict[str, object]:
@@ -445,7 +432,3 @@ class InText(Suppression):
 
     def is_whole(self, cut: Cut) -> bool:
         return False
-
-
-def _known(number: float | None) -> float | None:
-    return None if number is None or math.isnan(number) else number

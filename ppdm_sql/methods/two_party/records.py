@@ -7,7 +7,6 @@ list all keys can undo, or keyed ones (HMAC-SHA-256), which nobody can without t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
@@ -25,7 +24,7 @@ from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
 from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows, count_coded_records
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
-from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION
+from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION, digest_of
 
 FEW_KEYS, TIMES = 4_000_000, 16
 """So many keys are compared in any case; beyond that, so many times the records that there are here."""
@@ -149,7 +148,6 @@ def ordered_records(
 
 
 def shared_digest(engine: Engine, records: Table, shared: Mapping[int, Dictionary]) -> str:
-    """Give a digest of the columns that both parties hold, record by record; one scan of the codes."""
     described: list[object] = []
     for position, dictionary in shared.items():
         values = bind("two_party/shared_values", tables={"dictionary": dictionary.table})
@@ -164,20 +162,9 @@ def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32
     return engine.arrays(query, step="codes")["code"].astype(np.uint32)
 
 
-def digest_of(content: object) -> str:
-    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-
-
-def key_digests(engine: Engine, records: Table) -> NDArray[Any]:
-    query = bind("two_party/key_digests", tables={"records": records})
-    digests = engine.arrays(query, step="key_digests")["digest"]
-    return np.frombuffer(b"".join(map(bytes, digests)), f"V{KEY_BYTES}")
-
-
 def common_records(
     engine: Engine, source: Table, key: exp.Expression, columns: Sequence[str], digests: NDArray[Any]
 ) -> Table:
-    """Write down the records whose keys are among the partner's, with the columns that are needed."""
     with registered(engine, {"digest": digests}) as known:
         query = sql(
             "SELECT {columns} FROM {source} AS s "

@@ -19,11 +19,7 @@ SHORTEST_SECRET = 16
 
 
 class IntegrateRequest(IntegrateOptions):
-    """What one party asks, checked.
-
-    Raises:
-        InvalidOption: A value cannot be used.
-    """
+    """What one party asks, checked."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,10 +55,7 @@ class IntegrateRequest(IntegrateOptions):
 
 @dataclass(frozen=True)
 class Ownership:
-    """The columns of an integration, as one party sees them; ``idle`` own ones are in no requirement.
-
-    ``described`` are all: those of the requirements, those that both hold, the key; the partner's by name.
-    """
+    """The columns as one party sees them; ``idle`` own ones are in no requirement."""
 
     key: tuple[Column, ...]
     own: tuple[str, ...]
@@ -83,7 +76,8 @@ class Ownership:
                         "Only the party that owns a column says how it is masked.",
                     )
         asked = parse_all(request.require)
-        _refuse_models(asked)
+        for requirement in asked:
+            _refuse_model(requirement)
         spelled = {name.lower(): name for name in reversed(owns)} | {name: name for name in owns}
         named = [name for requirement in asked for name in requirement.attributes]
         grouping = [spelled.get(name, spelled.get(name.lower(), name)) for name in named]
@@ -104,16 +98,16 @@ class Ownership:
         return cls(key, own, tuple(name for name in owns if name not in own), described)
 
 
-def _refuse_models(asked: Sequence[Requirement]) -> None:
-    for requirement in asked:
-        why, remedy = None, "Ask for k here, and let `ppdm audit` measure"
-        if requirement.counts is Counts.GROUPS:
-            why, remedy = "", f"{remedy} the average risk of the release."
-        elif (level := level_of(requirement)) is not None:
-            why = ", which count no levels"
-            remedy = f"Give the table a column of its labels, or leave 'by {level}' out."
-        elif requirement.population is not None:
-            why = ", as neither can count its population by the columns of the other"
-            remedy = f"{remedy} the release in the population."
-        if why is not None:
-            raise InvalidOption(f"{str(requirement)!r} drives no run of two parties{why}.", remedy)
+def _refuse_model(requirement: Requirement) -> None:
+    why, remedy = "", "Ask for k here, and let `ppdm audit` measure"
+    if requirement.counts is Counts.GROUPS:
+        remedy = f"{remedy} the average risk of the release."
+    elif (level := level_of(requirement)) is not None:
+        why = ", which count no levels"
+        remedy = f"Give the table a column of its labels, or leave 'by {level}' out."
+    elif requirement.population is not None:
+        why = ", as neither can count its population by the columns of the other"
+        remedy = f"{remedy} the release in the population."
+    else:
+        return
+    raise InvalidOption(f"{str(requirement)!r} drives no run of two parties{why}.", remedy)

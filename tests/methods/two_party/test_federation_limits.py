@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sides import (
     HOST,
@@ -16,7 +15,6 @@ from sides import (
     credentials,
     make_keys,
     peak,
-    run,
     sides,
     spawn,
 )
@@ -24,7 +22,7 @@ from sides import (
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.certificates import context
 from ppdm_sql.methods.two_party.connection import HEAD, MESSAGE
-from ppdm_sql.methods.two_party.messages import Message, decode, encode
+from ppdm_sql.methods.two_party.messages import Message, encode
 from ppdm_sql.methods.two_party.records import FEW_KEYS, check_narrowing
 
 MEGABYTE = 1024 * 1024
@@ -110,17 +108,3 @@ def test_more_records_than_can_be_compared_are_refused_before_keys_are_sent() ->
     with pytest.raises(ProtocolError, match=f"the partner holds {FEW_KEYS + 1}, of which"):
         check_narrowing(mine, mine | {"records": FEW_KEYS + 1})
     check_narrowing(mine, mine | {"records": FEW_KEYS})
-
-
-def test_a_partner_cannot_specialize_into_nothing(pair: tuple[Side, Side]) -> None:
-    """A specialization into no child changes nothing, so it could go on for ever."""
-
-    def empty(_: object, payload: bytes) -> bytes:
-        message = decode(payload)
-        assert message.column is not None
-        zeros = np.zeros_like(message.column)
-        return encode(Message("WIN", message.round, {**message.fields, "children": 0}, zeros))
-
-    first, _ = run(*pair, faults=(None, (4, empty)))
-    assert isinstance(first.error, ProtocolError), first.text
-    assert "others than those here" in first.error.problem
