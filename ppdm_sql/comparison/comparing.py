@@ -33,9 +33,8 @@ from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, pa
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import CatalogueRow, Release, check_free, get, releases
 from ppdm_sql.release.catalogue import READ, catalogue_row
-from ppdm_sql.release.draft import MeasureRow
 from ppdm_sql.release.exporting import check_target
-from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.layout import MeasureRow, Shape
 from ppdm_sql.report.page import vega
 from ppdm_sql.sources import Source, read_again
 from ppdm_sql.sources.given import given

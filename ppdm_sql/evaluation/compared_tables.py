@@ -20,10 +20,10 @@ from ppdm_sql.evaluation.encoding import (
     features,
 )
 from ppdm_sql.release import CatalogueRow
-from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.control import changed, made_from
 from ppdm_sql.release.labels import binned_types, in_bins
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.recoding import Recoding
 
 LABELS = ("class", "sensitive", "kept", "swapped")
 """Treatments of columns that a classifier can be asked to predict."""
@@ -51,7 +51,8 @@ def compared_rows(
         tested = collapsed(engine, given, plain)
         if not count_records(engine, tested):
             raise no_records(table.name)
-        as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
+        recoded = Recoding.of(engine, row, shape, table).rows()
+        as_released = Rows(recoded.subquery("s"), names, label, given.count)
         tested_released = collapsed(engine, as_released, masked)
     rest = swapped, bool(people)
     return TrainTest(plain, tables[0], tested, *rest), TrainTest(masked, tables[1], tested_released, *rest)

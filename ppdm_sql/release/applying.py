@@ -1,32 +1,45 @@
-"""Applies the cut of a release to the records of another table."""
+"""Applies the cut of a release to the records of another table, and exports what came of it.
+
+Such a table is exported once it has been found to be what the release's cut gives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.audit.model import requirement_tables
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, check_choice
-from ppdm_sql.options import ApplyRequest
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import Statement, literal, sql, text
+from ppdm_sql.errors import (
+    GuaranteeNotMet,
+    InvalidOption,
+    InvalidSource,
+    UnknownColumn,
+    UnknownRelease,
+    UnknownTable,
+    check_choice,
+)
+from ppdm_sql.options import ApplyRequest, ExportOptions, asks
 from ppdm_sql.privacy import Requirement, resolve
-from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
-from ppdm_sql.release.ddl import create_table
-from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.placed_rows import PlacedRows
-from ppdm_sql.release.placing import placing
+from ppdm_sql.release.layout import Shape, record_count
+from ppdm_sql.release.placing import PlacedRows, placing
+from ppdm_sql.release.publishing import create_table
 from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere, in_known_classes
-from ppdm_sql.release.states import in_order
+from ppdm_sql.release.release import Release, get
+from ppdm_sql.release.verification import counted, false_bounds, integrity_faults
 from ppdm_sql.results import Result, ResultTable
 
 UNSEEN = ("nearest", "refuse")
 _OTHER = "Name a release that ppdm suppress or ppdm generalize made."
+_MADE_BY = "Made by ppdm apply, with the cut of the release "
+"""The comment by which an export knows what made a table."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +121,10 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
             recoded_rows, rows, known = _in_known(engine, row, recoding)
             left, records = records - known, known
         with engine.transaction():
-            select = render(in_order(recoded_rows))
+            select = sql("{rows} ORDER BY ALL", rows=recoded_rows)
             engine.write(create_table(target, select), step="apply")
-            engine.write(said_of(target, row.release), step="comment")
+            made_by = literal(_MADE_BY + row.release)
+            engine.write(sql("COMMENT ON TABLE {t} IS {words}", t=target, words=made_by), step="comment")
             measurable, unmeasured = _measurable(row, recoding)
             found: list[Finding] = []
             if engine.dry:
@@ -128,10 +142,9 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
 
 def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:
     """Select the recoded rows whose classes the release has, and count them and their records."""
-    of = recoding.shape, row.asked, set(recoding.found)
-    kept = in_known_classes(recoding.rows(), *of)
-    counted = exp.select(exp.Count(this=exp.Star()), recoding.shape.records("r"))
-    ((rows, known),) = engine.query(render(counted.from_(kept.subquery("r"))), step="known")
+    kept = in_known_classes(recoding.rows(), recoding.shape, row.asked, set(recoding.found))
+    sizes = sql("SELECT count(*), {n} FROM ({kept}) AS r", n=recoding.shape.records("r"), kept=kept)
+    ((rows, known),) = engine.query(sizes, step="known")
     return kept, rows, known
 
 
@@ -158,23 +171,106 @@ def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement
     return there, tuple(missing)
 
 
-def recoded(engine: Engine, row: CatalogueRow, shape: Shape, table: Table) -> exp.Select:
-    """Select the records of a table as the cut of a release shows them, in no order.
-
-    The columns are those of the release, in its order and spelling: masked columns as text, bounds, and what
-    else of it the table has; pseudonyms are left out. What matches no leaf shows the most general label.
-
-    Args:
-        engine: Where both are. The SELECT reads working tables, so it serves inside the same workspace.
-        row: The release.
-        shape: Its columns.
-        table: The table, with at least the masked columns.
+def exportable(engine: Engine, name: str) -> Release | AppliedTable:
+    """Find what can be exported: a release, or a table that ``apply`` made.
 
     Raises:
-        UnknownColumn: The table lacks a masked column.
-        InvalidSource: Values cannot be compared with the release's, or the count column is none.
-        InvalidOption: The release was published without its trees.
-
-    Cost: one scan of each masked column; the SELECT is one scan of the table and a join per masked column.
+        UnknownRelease: It is neither, or the release that was applied is gone.
     """
-    return Recoding.of(engine, row, shape, table).rows()
+    try:
+        return get(engine, name)
+    except UnknownRelease as unknown:
+        with suppress(UnknownTable):
+            table = engine.find(name)
+            where = {"catalog": table.catalog, "schema": table.schema, "name": table.name}
+            for (comment,) in engine.query(text("release/table_comment"), where, step="table comment"):
+                if (comment or "").startswith(_MADE_BY):
+                    release = find(engine, comment.removeprefix(_MADE_BY))
+                    return AppliedTable(engine, table.name, table, release)
+        raise unknown
+
+
+@dataclass(frozen=True)
+class AppliedTable:
+    """A table that was made by applying the cut of a release.
+
+    Args:
+        engine: Where it is.
+        name: What it is called.
+        table: The table.
+        release: The release, as the catalogue has it.
+    """
+
+    engine: Engine
+    name: str
+    table: Table
+    release: CatalogueRow
+
+    def row(self) -> CatalogueRow:
+        """Give what the catalogue would say of the table, were it a release."""
+        rows = counted(self.engine, sql("SELECT count(*) FROM {t}", t=self.table))
+        return replace(self.release, release=self.name, rows=rows)
+
+    @asks(ExportOptions)
+    def export(self, asked: ExportOptions) -> None:
+        """Write the table into a fresh file, as :meth:`Release.export` does.
+
+        Raises:
+            GuaranteeNotMet: The table is not what the release's cut gives, or a requirement of the release
+                does not hold on it or cannot be measured.
+            PpdmError: What :meth:`Release.export` raises.
+
+        Cost: a copy of the table in order, the audit, and some scans.
+        """
+        from ppdm_sql.release.exporting import write_file
+
+        self.engine.require_autocommit()
+        with self.engine.workspace():
+            shape = self._verified()
+            write_file(self.engine, replace(shape, name=self.name), self.release.method, asked)
+
+    def _verified(self) -> Shape:
+        """Copy the rows, in an order that tells nothing, and give their shape if they may leave."""
+        whole = self.release.shape(self.engine.current()[0])
+        names = [item.name for item in self.engine.columns(self.table)]
+        found = tuple(item for item in whole.columns if item.name in names)
+        if names != [item.name for item in found] or not set(whole.masked) <= set(names):
+            raise self._refused("its columns are not those of the release")
+        rows = sql("SELECT {c} FROM {t} ORDER BY ALL", c=[column(name) for name in names], t=self.table)
+        copy = self.engine.materialize("applied", rows)
+        count = whole.count if whole.count in names else None
+        shape = replace(whole, columns=found, count=count, working=copy)
+        asked = integrity_faults(shape, unseen=True), false_bounds(shape), self._unknown(whole, shape)
+        for faults in asked:
+            if faults is not None and counted(self.engine, faults):
+                raise self._refused("it shows what the cut of the release does not")
+        self._check_requirements(shape, copy, names)
+        return shape
+
+    def _unknown(self, whole: Shape, shape: Shape) -> Statement | None:
+        """Count the rows whose class the release does not have, where it leaves records out."""
+        if self.release.left_out is None:
+            return None
+        of = whole, self.release.asked, set(shape.names)
+        unknown = "SELECT (SELECT count(*) FROM {rows}) - (SELECT count(*) FROM ({known}) AS k)"
+        return sql(unknown, rows=shape.stored(), known=in_known_classes(shape.rows(), *of))
+
+    def _check_requirements(self, shape: Shape, rows: Table, names: list[str]) -> None:
+        """Refuse where a requirement breaks, or cannot be measured; records that are none break nothing."""
+        if shape.person is not None:
+            raise self._refused("the requirements count persons, and whose its records are is not said")
+        try:
+            asked = [resolve(one, names, table=self.name) for one in self.release.asked]
+        except UnknownColumn:
+            raise self._refused("it lacks a column that a requirement of the release names") from None
+        some = counted(self.engine, record_count(shape))
+        measured = findings(self.engine, rows, asked, count=shape.count, cut=shape.recorded) if some else []
+        for found in measured:
+            if not found.holds:
+                raise self._refused(f"{str(found.requirement)!r} does not hold on it")
+
+    def _refused(self, why: str) -> GuaranteeNotMet:
+        return GuaranteeNotMet(
+            f"The table {self.name!r}, made by applying {self.release.release!r}, is not exported: {why}.",
+            "Run ppdm apply anew, on records on which the requirements hold.",
+        )

@@ -15,8 +15,7 @@ from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
-from ppdm_sql.release.draft import Draft
-from ppdm_sql.release.layout import SCHEMA, Shape, macro
+from ppdm_sql.release.layout import SCHEMA, Draft, Shape, macro
 from ppdm_sql.version import __version__
 
 SHAPE = "published"

@@ -27,9 +27,8 @@ from ppdm_sql.errors import (
 )
 from ppdm_sql.release.catalogue import READ, CatalogueRow, catalogue_row, parts, releases
 from ppdm_sql.release.control import CONTROL, changed, control_of, made_from
-from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.labels import bound_of
-from ppdm_sql.release.layout import SCHEMA, Shape
+from ppdm_sql.release.layout import SCHEMA, Draft, Shape
 from ppdm_sql.release.recoding import Recoding, in_known_classes
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text
 from ppdm_sql.release.catalogue import parts
-from ppdm_sql.release.draft import Measured, ReleasedColumn, Treatment
+from ppdm_sql.release.layout import Measured, ReleasedColumn, Treatment
 
 SHOWN: dict[Treatment, str] = {
     "lower bound": "the lower bounds of intervals",

@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
+import re
 import secrets
+import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,17 +19,24 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.opening import OLDEST_STORAGE
-from ppdm_sql.engine.space import disk_full
+from ppdm_sql.engine.space import PRIVATE, disk_full
 from ppdm_sql.engine.statements import Statement, literal, render, sql, text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 from ppdm_sql.options import ExportOptions
-from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.parts import part_beside
+from ppdm_sql.release.publishing import create_table, promised, table_comments
+
+if sys.platform != "win32":
+    import fcntl
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
 _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+_PART = re.compile(re.escape(PRIVATE) + r"[0-9a-f]{12}\.part")
+_ROWS, _OWNER = "rows", "owner"
+_OURS = re.compile(rf"{_OWNER}|{_ROWS}(\..+)?")
+_MOST_OWNER = 1000
 
 
 def write_file(engine: Engine, shape: Shape, method: str, asked: ExportOptions) -> None:
@@ -33,12 +44,12 @@ def write_file(engine: Engine, shape: Shape, method: str, asked: ExportOptions) 
     path = Path(asked.path)
     form = _format(path, asked.format, formula_safe=asked.formula_safe)
     check_target(engine, path, force=asked.force)
-    with _words_for(path, form), part_beside(path) as part:
+    with _words_for(path, form), _part_beside(path) as part:
         if form == "duckdb":
             _write_database(engine, shape, method, part)
         else:
             rows = _formula_safe(engine, shape) if asked.formula_safe else shape.rows()
-            engine.write(_copy(rows, part, form, texts.promised(shape)), step=f"export {form}")
+            engine.write(_copy(rows, part, form, promised(shape)), step=f"export {form}")
         if not engine.dry:
             _finish(part, path, force=asked.force)
 
@@ -53,7 +64,7 @@ def check_export(path: Path, *, force: bool) -> None:
 def write_page(engine: Engine, path: Path, content: bytes, *, force: bool) -> None:
     """Write what was made of a release, such as its report, under a temporary name, then rename the file."""
     check_target(engine, path, force=force)
-    with _words_for(path, "page"), part_beside(path) as part:
+    with _words_for(path, "page"), _part_beside(path) as part:
         part.write_bytes(content)
         _finish(part, path, force=force)
 
@@ -157,41 +168,33 @@ def _copy(rows: exp.Expression | Statement, part: Path, form: str, told: str) ->
 
     What a file promises of persons stands in the metadata of Parquet; CSV has no place for it.
     """
-    copied = {"rows": rows, "file": literal(str(part))}
-    if form == "csv":
-        return sql(
-            "COPY ({rows}) TO {file} (FORMAT csv, USE_TMP_FILE false, HEADER true, COMPRESSION none)",
-            **copied,
-        )
-    words = sql(", KV_METADATA {{promise: {told}}}", told=literal(told.strip())) if told else sql("")
-    return sql("COPY ({rows}) TO {file} (FORMAT parquet, USE_TMP_FILE false{words})", words=words, **copied)
+    options = sql("HEADER true, COMPRESSION none")
+    if form == "parquet":
+        options = sql("KV_METADATA {{promise: {told}}}", told=literal(told.strip())) if told else sql("")
+    return sql(
+        "COPY ({rows}) TO {file} (FORMAT {form}, USE_TMP_FILE false{comma}{options})",
+        rows=rows,
+        file=literal(str(part)),
+        form=exp.var(form),
+        comma=sql(", ") if options else sql(""),
+        options=options,
+    )
 
 
 def _formula_safe(engine: Engine, shape: Shape) -> Statement:
     """Select the rows with a quote before text that would be read as a formula, header included."""
-    described = engine.query(f"DESCRIBE {shape.working or shape.frozen}", step="describe")
-    cells = [
-        sql(
-            "{cell} AS {name}",
-            cell=_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"),
-            name=column(_safe_text(name)),
-        )
-        for name, kind, *_ in described
-        if name not in shape.people
-    ]
+    first = [literal(letter) for letter in _FORMULA]
+    cells = []
+    for name, kind in engine.columns(shape.working or shape.frozen):
+        if name not in shape.people:
+            cell = sql("{c}", c=column(name, "f"))
+            if kind.startswith(_TEXT_TYPES):
+                value = sql("CAST({c} AS TEXT)", c=cell)
+                quoted = "CASE WHEN left({v}, 1) IN ({first}) THEN '''' || {v} ELSE {v} END"
+                cell = sql(quoted, v=value, first=first)
+            header = f"'{name}" if name.startswith(_FORMULA) else name
+            cells.append(sql("{cell} AS {header}", cell=cell, header=column(header)))
     return sql("SELECT {cells} FROM {rows}", cells=cells, rows=shape.stored())
-
-
-def _safe_text(value: str) -> str:
-    return f"'{value}" if value.startswith(_FORMULA) else value
-
-
-def _safe_cell(name: str) -> Statement:
-    return sql(
-        "CASE WHEN left({v}, 1) IN ({first}) THEN '''' || {v} ELSE {v} END",
-        v=sql("CAST({c} AS TEXT)", c=column(name, "f")),
-        first=[literal(letter) for letter in _FORMULA],
-    )
 
 
 def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> None:
@@ -199,8 +202,8 @@ def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> No
     name = f"ppdm_export_{secrets.token_hex(6)}"
     table = Table(shape.name, "main", name)
     with _attached(engine, part, name):
-        engine.write(texts.create_table(table, render(shape.rows())), step="export rows")
-        engine.write(texts.table_comments(shape, method, table), step="export comments")
+        engine.write(create_table(table, render(shape.rows())), step="export rows")
+        engine.write(table_comments(shape, method, table), step="export comments")
 
 
 @contextlib.contextmanager
@@ -218,3 +221,113 @@ def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
             engine.write(detach, step="detach")
         raise
     engine.write(detach, step="detach")
+
+
+# -- private folders --------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _part_beside(path: Path) -> Iterator[Path]:
+    """Give a file in a private folder beside another; the folder goes at the end, with all that is in it.
+
+    A lock on the file ``owner``, which the system lets go when the process ends, however it ends, tells that
+    the folder is in use. Folders whose lock is free are removed first.
+    """
+    _sweep(path.parent)
+    folder, owner = _new_folder(path.parent)
+    try:
+        yield folder / _ROWS
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if owner is not None:
+            os.close(owner)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed exports of this user on this machine left in a folder; all else stays.
+
+    A folder is left alone if it is a link, belongs to somebody else, was made by another machine, holds
+    anything that an export does not write, or is locked. Where the file system has no locks, nothing is
+    removed.
+    """
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if _PART.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    _remove_left(folder / name)
+
+
+def _new_folder(parent: Path) -> tuple[Path, int | None]:
+    """Make a folder that only this user can read, and lock it; a sweep may take one that is still empty."""
+    while True:
+        folder = parent / f"{PRIVATE}{secrets.token_hex(6)}.part"
+        folder.mkdir(mode=0o700)
+        try:
+            return folder, _lock(folder / _OWNER)
+        except FileNotFoundError:
+            continue
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _lock(file: Path) -> int | None:
+    """Lock a new file, then write into it whose it is; without locks it stays empty, and is never swept."""
+    if sys.platform == "win32":
+        return None
+    owner = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(owner, _machine())
+    except OSError:
+        os.close(owner)
+        return None
+    return owner
+
+
+def _remove_left(left: Path) -> None:
+    """Remove one folder if its process is gone; no link in it or to it is followed."""
+    if sys.platform == "win32":
+        return
+    place = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        names = os.listdir(place)
+        if os.fstat(place).st_uid != os.geteuid() or not all(_is_ours(place, name) for name in names):
+            return
+        if names and not _is_free(place):
+            return
+        for name in sorted(names, key=_OWNER.__eq__):
+            os.unlink(name, dir_fd=place)
+        os.rmdir(left)
+    finally:
+        os.close(place)
+
+
+def _is_ours(place: int, name: str) -> bool:
+    """Tell whether an export writes a file of that name."""
+    found = os.stat(name, dir_fd=place, follow_symlinks=False)
+    return stat.S_ISREG(found.st_mode) and _OURS.fullmatch(name) is not None
+
+
+def _is_free(place: int) -> bool:
+    """Tell whether the process that made the folder ran here and has ended."""
+    if sys.platform == "win32":
+        return False
+    owner = os.open(_OWNER, os.O_RDWR | os.O_NOFOLLOW, dir_fd=place)
+    try:
+        if os.read(owner, _MOST_OWNER) != _machine():
+            return False
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(owner)
+    return True
+
+
+def _machine() -> bytes:
+    """Name this machine, as locks need not be seen from another one."""
+    known = ""
+    with contextlib.suppress(OSError):
+        known = Path("/etc/machine-id").read_text("utf-8").strip()
+    return f"{platform.node()} {known}".encode()

@@ -1,85 +1,146 @@
-"""What masked columns show, in SQL: labels joined to the frozen rows, bounds of intervals, bins."""
+"""What masked columns show, in SQL: states of a release, bounds of intervals, bins.
+
+Every state of a top-down run keeps the promise, and follows from the frozen table and ``ppdm.steps`` alone. A
+label that a step brought shows, before that step, what the step refined: for a disclosure the symbol, for a
+specialization the parent node, for a split the whole interval. Whatever the steps do not know shows the top.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import read, type_tree, wide_type
-from ppdm_sql.release.draft import Bound, ReleasedColumn
-from ppdm_sql.release.layout import Shape
+from ppdm_sql.privacy import Requirement, Value
+from ppdm_sql.privacy.level import level_of
+from ppdm_sql.release.layout import Bound, ReleasedColumn, Shape
+
+# -- states -----------------------------------------------------------------------------------------
 
 
-def sources(shape: Shape) -> dict[str, str]:
-    """Name, for each masked column, the joined labels that tell what it shows."""
-    return {name: f"shown_{i}" for i, name in enumerate(shape.masked)}
-
-
-def labels_at(release: str, step: exp.Expression) -> exp.Expression:
-    """Select what each label of a release shows after a step: ``attribute``, ``value``, ``label``."""
-    # as its text, since parsing it takes longer than running it
-    return exp.var(str(bind("release/labels_at", tables={}, values={"release": release, "step": step})))
-
-
-def joined(query: exp.Select, shape: Shape, labels: exp.Expression) -> exp.Select:
-    """Select from the frozen table, with the labels joined to each masked column; changes the query."""
-    query = query.from_(shape.stored(), copy=False)
-    if shape.masked:
-        query = query.with_("shown", as_=labels, copy=False)
-    for name, source in sources(shape).items():
-        here = exp.EQ(this=column("attribute", source), expression=literal(name))
-        same = exp.NullSafeEQ(this=column("value", source), expression=stored_text(name))
-        values = exp.Table(
-            this=exp.to_identifier("shown"), alias=exp.TableAlias(this=exp.to_identifier(source))
+def state(shape: Shape, step: exp.Expression) -> Statement:
+    """Select the release as it stood after a step, ordered by the values it shows."""
+    sources = {name: f"shown_{i}" for i, name in enumerate(shape.masked)}
+    labels = {
+        name: sql(
+            "CASE WHEN {of}.attribute IS NULL THEN {top} ELSE {of}.label END",
+            of=column(source),
+            top=literal(shape.top(name)),
         )
-        query.append("joins", exp.Join(this=values, side="LEFT", on=exp.And(this=here, expression=same)))
-    return query
+        for name, source in sources.items()
+    }
+    joins = [
+        sql(
+            "LEFT JOIN shown AS {of} ON {of}.attribute = {name} AND {of}.value IS NOT DISTINCT FROM {stored}",
+            of=column(source),
+            name=literal(name),
+            stored=stored_text(name),
+        )
+        for name, source in sources.items()
+    ]
+    at = bind("release/labels_at", tables={}, values={"release": shape.name, "step": step})
+    return sql(
+        "{shown} SELECT {values} FROM {rows} {joins} WHERE {is_kept} {grouped} ORDER BY ALL",
+        shown=sql("WITH shown AS ({at})", at=at) if sources else sql(""),
+        values=[
+            sql("{v} AS {name}", v=_at_step(shape, item, labels), name=column(item.name))
+            for item in shape.columns
+        ],
+        rows=shape.stored(),
+        joins=joined(joins, " "),
+        is_kept=_from_first(step, shape.first),
+        grouped=sql("") if shape.count is None else sql("GROUP BY ALL"),
+    )
 
 
-def has_no_label(source: str) -> exp.Expression:
-    """Tell whether nothing was joined."""
-    return exp.Is(this=column("attribute", source), expression=exp.null())
+def _at_step(shape: Shape, item: ReleasedColumn, labels: dict[str, Statement]) -> Statement | exp.Expression:
+    if item.name == shape.count:
+        return shape.records("f")
+    if item.name in labels:
+        return labels[item.name]
+    bound = bound_beside(item, labels[item.of]) if item.of in labels else None
+    return bound or shape.shown(item)
 
 
-def stored_text(name: str) -> exp.Expression:
+def _from_first(step: exp.Expression, first: int) -> Statement:
+    """Refuse a step whose state keeps no promise, a negative or a missing one with an error, whoever asks."""
+    words = "Steps count from 0, the most general state. Give 0 or more."
+    if first:
+        words = f"The states before step {first} do not keep the requirements. Give {first} or more."
+    refused = "CASE WHEN coalesce({step}, -1) < {first} THEN error({words}) ELSE TRUE END"
+    return sql(refused, step=step, first=first, words=literal(words))
+
+
+def partitions(
+    shape: Shape, step: exp.Expression | None, protected: Iterable[tuple[str, Value]]
+) -> Statement:
+    """Select one row for each existing combination of the masked columns: the VIP as a relation."""
+    counted = {"records": shape.records("p")}
+    for number, (sensitive, value) in enumerate(protected, start=1):
+        held = sql("{c} IS NOT DISTINCT FROM {v}", c=column(sensitive, "p"), v=literal(value))
+        counted[f"protected_{number}"] = shape.records("p", where=held)
+    return sql(
+        "SELECT {shown} FROM ({rows}) AS p GROUP BY ALL ORDER BY ALL",
+        shown=[
+            *(column(name, "p") for name in shape.masked),
+            *(
+                sql("{n} AS {name}", n=n, name=column(free_name(name, shape.masked)))
+                for name, n in counted.items()
+            ),
+        ],
+        rows=shape.rows() if step is None else state(shape, step),
+    )
+
+
+def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Value], ...]:
+    """List the sensitive columns and values that templates name, each once, in order; labels are none."""
+    plain = [asked for asked in requirements if level_of(asked) is None]
+    asked = [(name, r.protected or ()) for r in plain for name in r.sensitive_columns]
+    return tuple(dict.fromkeys((name, value) for name, values in asked for value in values))
+
+
+def stored_text(name: str) -> Statement:
     """Give a column of the frozen table as text."""
-    return exp.cast(column(name, "f"), exp.DataType.Type.TEXT, copy=False)
+    return sql("CAST({c} AS TEXT)", c=column(name, "f"))
 
+
+# -- bounds -----------------------------------------------------------------------------------------
 
 INTERVAL = "^[[]([^,]+), ([^,]+)[])]$"
 """``[37, 52)``, or ``[52, 98]`` where the upper bound is included; no number, date or time holds a comma."""
 
-_GROUPS: dict[Bound, int] = {"lower bound": 1, "upper bound": 2}
-_OPEN: dict[Bound, Sequence[str]] = {
-    "lower bound": ("^([^,]+) or more$",),
-    "upper bound": ("^([^,]+) or less$", "^less than ([^,]+)$"),
+_PATTERNS: dict[Bound, Sequence[tuple[str, int]]] = {
+    "lower bound": ((INTERVAL, 1), ("^([^,]+) or more$", 1)),
+    "upper bound": ((INTERVAL, 2), ("^([^,]+) or less$", 1), ("^less than ([^,]+)$", 1)),
 }
-"""Labels of intervals that are open on one side, which have the other bound alone."""
+"""Patterns and their groups; labels of intervals that are open on one side have the other bound alone."""
 
 
-def bound_of(label: exp.Expression, bound: Bound, type_text: str) -> exp.Expression:
+def bound_of(label: Statement | exp.Expression, bound: Bound, type_text: str) -> exp.Expression:
     """Give a bound of the interval that a label names; NULL for every other label."""
-    patterns = [(INTERVAL, _GROUPS[bound]), *((pattern, 1) for pattern in _OPEN[bound])]
+    label = exp.var(label) if isinstance(label, Statement) else label
     found = [
         exp.Anonymous(this="regexp_extract", expressions=[label.copy(), literal(pattern), literal(group)])
-        for pattern, group in patterns
+        for pattern, group in _PATTERNS[bound]
     ]
     # at most one of them is there
     text = exp.Nullif(this=exp.Anonymous(this="concat", expressions=found), expression=literal(""))
     return exp.TryCast(this=text, to=type_tree(type_text))
 
 
-def bound_beside(item: ReleasedColumn, label: exp.Expression) -> exp.Expression | None:
+def bound_beside(item: ReleasedColumn, label: Statement | exp.Expression) -> exp.Expression | None:
     """Give the value of a bound column from the label beside it; None if the column is no bound."""
     if item.treatment == "lower bound" or item.treatment == "upper bound":
         return bound_of(label, item.treatment, item.type or "VARCHAR")
     return None
 
+
+# -- bins -------------------------------------------------------------------------------------------
 
 _LABEL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
 _WHOLE = re.compile(r"-?\d+")
@@ -93,12 +154,8 @@ def bin_label(value: exp.Expression, labels: Sequence[str], type_text: str) -> e
         if found is None:
             raise ValueError("a bin is labelled by its bounds")
         lower, upper = (_bound(found[name], type_text) for name in ("lower", "upper"))
-        below = exp.LTE if found["end"] == "]" else exp.LT
-        inside = exp.And(
-            this=exp.GTE(this=value.copy(), expression=lower),
-            expression=below(this=value.copy(), expression=upper),
-        )
-        cases = cases.when(inside, literal(label))
+        below = value <= upper if found["end"] == "]" else value < upper
+        cases = cases.when(exp.and_(value >= lower, below), literal(label))
     return cases
 
 
@@ -106,27 +163,28 @@ def in_bins(
     table: Table, columns: Sequence[Column], released: Sequence[ReleasedColumn], name: str
 ) -> exp.Expression:
     """Give a table under an alias, with labels in the columns that the release shows in bins."""
-    labels = {item.name.lower(): item.bins for item in released if item.bins}
+    labels = _bins(released)
     shown = [
         alias(bin_label(column(item, "t"), labels[item.lower()], kind), item)
         for item, kind in columns
         if item.lower() in labels
     ]
     if not shown:
-        plain = table.expression()
-        plain.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-        return plain
-    every = exp.Star(replace=shown)
-    return exp.select(every).from_(aliased(table, "t")).subquery(name)
+        return aliased(table, name)
+    return exp.select(exp.Star(replace=shown)).from_(aliased(table, "t")).subquery(name)
+
+
+def binned_types(columns: Sequence[Column], released: Sequence[ReleasedColumn]) -> list[Column]:
+    """Give the columns of a source with text for those that the release shows in bins."""
+    bins = _bins(released)
+    return [Column(name, "VARCHAR" if name.lower() in bins else kind) for name, kind in columns]
+
+
+def _bins(released: Sequence[ReleasedColumn]) -> dict[str, Sequence[str]]:
+    return {item.name.lower(): item.bins for item in released if item.bins}
 
 
 def _bound(text: str, type_text: str) -> exp.Expression:
     """Read a bound in the type of the values, or in one that also holds what lies between them."""
     wide = wide_type(type_text) or type_text
     return read(literal(text), type_text if _WHOLE.fullmatch(text) else wide)
-
-
-def binned_types(columns: Sequence[Column], released: Sequence[ReleasedColumn]) -> list[Column]:
-    """Give the columns of a source with text for those that the release shows in bins."""
-    binned = {item.name.lower() for item in released if item.bins}
-    return [Column(name, "VARCHAR" if name.lower() in binned else kind) for name, kind in columns]

@@ -1,20 +1,143 @@
-"""Where the parts of a release stand, and what its columns are."""
+"""What a method hands over to be published, and where its parts stand once it is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from sqlglot import exp
 
 from ppdm_sql.audit.collapsing import RecordedCut
 from ppdm_sql.audit.noise import Moments
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
 from ppdm_sql.engine.statements import Statement, sql
-from ppdm_sql.release.draft import Draft, ReleasedColumn
+from ppdm_sql.privacy import Requirement
 
 SCHEMA = "ppdm"
+
+Bound = Literal["lower bound", "upper bound"]
+Changed = Literal["suppressed", "generalized", "swapped", "randomized", "discretized", "pseudonym"]
+Treatment = Changed | Literal["sensitive", "class", "kept", "count"] | Bound
+Stopped = Literal["complete", "max-steps", "interrupted"]
+MeasureRow = tuple[str, float | None, float | None]
+"""A number that is told of a release: its name, before, and after; None where it means nothing."""
+
+
+class ReleasedColumn(NamedTuple):
+    """A column of a release and what was done to it.
+
+    Args:
+        name: Its name, as the source spells it.
+        treatment: ``suppressed`` (values may be hidden behind the symbol), ``generalized`` (values are shown
+            as nodes of a taxonomy or as intervals), ``lower bound`` and ``upper bound`` (of the interval that
+            another column shows, NULL where it shows none), ``swapped`` (some values are exchanged),
+            ``randomized`` (noise was added, or values replaced at random), ``discretized`` (values are shown
+            as their cells), ``sensitive``, ``class`` and ``kept`` (as they are), ``pseudonym``, or ``count``
+            (how many records the row stands for).
+        packed: Whether the frozen table stores its text as an ENUM of the released values; the view and
+            every export show text.
+        top: What a masked column shows in the most general state; None is the symbol.
+        of: For a bound, the generalized column whose interval it belongs to.
+        type: For a bound, its SQL type.
+        bins: For a swapped column that was numbers, the labels of its bins, in order.
+        noise: For a randomized or discretized column, its noise in the language of ``--noise``.
+    """
+
+    name: str
+    treatment: Treatment
+    packed: bool = False
+    top: str | None = None
+    of: str | None = None
+    type: str | None = None
+    bins: Sequence[str] | None = None
+    noise: str | None = None
+
+
+class Measured(NamedTuple):
+    """One measure of a release: in the source, and in the release; None where it means nothing."""
+
+    measure: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A release that is ready but not yet published.
+
+    Args:
+        name: Name of the release and of its view.
+        method: Such as ``PDA``.
+        source: The source table as the user wrote it; stays with the owner.
+        requirements: What must hold on the published table.
+        parameters: Options of the method, as JSON can hold them.
+        stopped: Why the method ended.
+        select: A SELECT of exactly ``columns``, ordered by released values only.
+        count: The released column that says how many records a row stands for.
+        columns: The released columns, in order.
+        symbol: What stands for a suppressed value.
+        rows: Number of records.
+        steps: Working table ``(step, attribute, parent, children, score, gain, loss)``; None for a method
+            that does not descend step by step, whose release has no earlier states.
+        cuts: Working table ``(attribute, value, generalized)``, or None.
+        measures: What was measured before and after.
+        taxonomies: Working table ``(attribute, node, parent, label, lower, upper, closed, shown)``, one row
+            per node of a masked column's tree; ``lower``, ``upper`` and ``closed`` (upper bound included) for
+            intervals, ``shown`` for the nodes of the cut.
+        marginals: For columns that a method changed, the records of each value, as text, in the release.
+        moments: For columns with noisy numbers, how many values, their mean and standard deviation there.
+        accept: The method's own audit of the rows as the release shows them, after that of the requirements;
+            raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
+        settle: Called when nothing is left to do but to commit.
+        person: Where requirements count persons, the last column of ``select``, with a number for each; the
+            frozen table keeps it, and nothing shows it.
+        persons: How many there are.
+        first: The first step whose state keeps the requirements, as do all after it.
+        unfolded: The count column, where the run collapsed its source itself: outside of the database rows
+            are written one for each record, without it.
+        outside: Whether the rows were written outside of the database and stand nowhere else; ``select``
+            reads them there.
+        control: Working table with the records that were split off, or None; the owner keeps them.
+        compose: Called when the cut is recorded: tells what the release gives away together with others.
+    """
+
+    name: str
+    method: str
+    source: str
+    requirements: tuple[Requirement, ...]
+    parameters: Mapping[str, object]
+    stopped: Stopped
+    select: str
+    count: str | None
+    columns: tuple[ReleasedColumn, ...]
+    symbol: str
+    rows: int
+    steps: Table | None
+    cuts: Table | None
+    measures: tuple[MeasureRow, ...] = ()
+    taxonomies: Table | None = None
+    marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)
+    accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
+    settle: Callable[[], None] | None = None
+    person: str | None = None
+    persons: int | None = None
+    first: int = 0
+    unfolded: str | None = None
+    outside: bool = False
+    control: Table | None = None
+    compose: Callable[[], None] | None = None
+
+
+def person_column(released: Iterable[str]) -> str:
+    """Name the column of persons of a frozen table so that no released column has the name.
+
+    Example:
+        >>> person_column(["zip"]), person_column(["Person_Number"])
+        ('person_number', 'person_number_')
+    """
+    return free_name("person_number", released)
 
 
 @dataclass(frozen=True)
@@ -60,23 +183,19 @@ class Shape:
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
         """Give the shape that a draft will have in a schema."""
-        stepwise = draft.steps is not None
-        named = draft.name, catalog, schema, draft.columns
-        changed = draft.marginals, draft.moments
-        made = cls(*named, draft.count, draft.symbol, stepwise, *changed)
-        made = replace(made, person=draft.person, persons=draft.persons, first=draft.first)
-        return replace(made, outside=draft.outside)
+        alike = ("marginals", "moments", "person", "persons", "first", "outside")
+        named = draft.name, catalog, schema, draft.columns, draft.count, draft.symbol, draft.steps is not None
+        return cls(*named, **{name: getattr(draft, name) for name in alike})
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
         """Read back what :meth:`record` wrote."""
         columns = tuple(ReleasedColumn(*item) for item in record["columns"])
-        named = name, catalog, record["schema"], columns
-        more = record.get("stepwise", True), record.get("marginals", {})
-        moments = {name: Moments(*found) for name, found in record.get("moments", {}).items()}
-        made = cls(*named, record["count"], record["symbol"], *more, moments)
-        people = {key: record[key] for key in ("person", "persons", "first") if key in record}
-        return replace(made, **people, outside=record.get("outside", False))
+        moments = {column: Moments(*found) for column, found in record.get("moments", {}).items()}
+        optional = ("stepwise", "marginals", "person", "persons", "first", "outside")
+        more = {key: record[key] for key in optional if key in record}
+        named = name, catalog, record["schema"], columns, record["count"], record["symbol"]
+        return cls(*named, moments=moments, **more)
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
@@ -86,10 +205,10 @@ class Shape:
         if self.person is not None:
             record |= {"person": self.person, "persons": self.persons, "first": self.first}
         if self.outside:
-            record |= {"outside": True}
-        if self.stepwise:
-            return record
-        return record | {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
+            record["outside"] = True
+        if not self.stepwise:
+            record |= {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
+        return record
 
     @property
     def frozen(self) -> Table:
@@ -108,7 +227,6 @@ class Shape:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(item.name for item in self.columns)
 
     @property
@@ -124,8 +242,7 @@ class Shape:
     @property
     def masked(self) -> tuple[str, ...]:
         """The columns in which values may be suppressed or generalized."""
-        masked = ("suppressed", "generalized")
-        return tuple(item.name for item in self.columns if item.treatment in masked)
+        return tuple(item.name for item in self.columns if item.treatment in ("suppressed", "generalized"))
 
     def top(self, name: str) -> str:
         """Give what a masked column shows in the most general state."""
@@ -134,11 +251,11 @@ class Shape:
 
     def cut(self, cuts: Table, trees: Table | None, release: str | None = None) -> RecordedCut:
         """Say where the cut is recorded, for the audit; the catalogue's tables hold those of all releases."""
-        treated = {
-            how: [item.name for item in self.columns if item.treatment == how]
+        suppressed, generalized = (
+            [item.name for item in self.columns if item.treatment == how]
             for how in ("suppressed", "generalized")
-        }
-        return RecordedCut(cuts, trees, release, treated["suppressed"], treated["generalized"], self.symbol)
+        )
+        return RecordedCut(cuts, trees, release, suppressed, generalized, self.symbol)
 
     @property
     def recorded(self) -> RecordedCut:
@@ -146,15 +263,12 @@ class Shape:
         return self.cut(Table("cuts", SCHEMA), Table("taxonomies", SCHEMA), self.name)
 
     def stored(self) -> exp.Table:
-        """Give the table of the rows under the alias ``f``; the frozen one without the database.
-
-        Databases may be renamed.
-        """
+        """Give the table of the rows under the alias ``f``; without the database, which may be renamed."""
         return aliased(self.working or Table(self.frozen.name, SCHEMA), "f")
 
     def rows(self) -> exp.Select:
         """Select the released columns from the frozen table, in their stored order."""
-        shown = (self.shown(item) for item in self.columns)
+        shown = (alias(self.shown(i), i.name) if i.packed else self.shown(i) for i in self.columns)
         return exp.select(*shown, copy=False).from_(self.stored(), copy=False)
 
     def owned_rows(self) -> exp.Select:
@@ -162,17 +276,16 @@ class Shape:
         return self.rows().select(*(column(name, "f") for name in self.people))
 
     def shown(self, item: ReleasedColumn) -> exp.Expression:
-        """Give a column of the frozen table ``f`` as the release shows it."""
+        """Give a value of the frozen table ``f`` as the release shows it."""
         stored = column(item.name, "f")
-        return alias(exp.cast(stored, "TEXT"), item.name) if item.packed else stored
+        return exp.cast(stored, "TEXT") if item.packed else stored
 
-    def records(self, table: str, *, where: exp.Expression | None = None) -> exp.Expression:
+    def records(self, table: str, *, where: Statement | None = None) -> Statement:
         """Count records: rows, or the sum of the count column; only those that meet a condition, if any."""
-        rows = exp.Count(this=exp.Star()) if self.count is None else exp.Sum(this=column(self.count, table))
-        counted = exp.Filter(this=rows, expression=exp.Where(this=where)) if where is not None else rows
-        return exp.cast(
-            exp.Coalesce(this=counted, expressions=[exp.convert(0)]), exp.DataType.Type.BIGINT, copy=False
-        )
+        number = sql("count(*)") if self.count is None else sql("sum({n})", n=column(self.count, table))
+        if where is not None:
+            number = sql("{n} FILTER (WHERE {where})", n=number, where=where)
+        return sql("CAST(coalesce({n}, 0) AS BIGINT)", n=number)
 
 
 def record_count(shape: Shape) -> Statement:

@@ -1,6 +1,6 @@
-"""Puts the rows of a release where its records live, outside of the database, whole or not at all.
+"""Puts rows where their records live, outside of the database, whole or not at all.
 
-The database keeps the release collapsed, with its steps, cuts and measures; the rows are written aside, read
+The database keeps a release collapsed, with its steps, cuts and measures; the rows are written aside, read
 back, compared with what the audit accepted, and get their name in one move just before the commit. A row of
 ``ppdm.pending``, committed before anything is written, says where a killed process may have left something.
 """
@@ -28,26 +28,137 @@ from ppdm_sql.engine.locations import (
     DrawnRowStore,
     Location,
     PlacedFile,
+    RowsInParts,
     RowStore,
+    handed_type,
     location_of,
     read_location,
     recorded,
     shared_folder,
     store_of,
 )
-from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.source import Source
-from ppdm_sql.engine.statements import literal, text
+from ppdm_sql.engine.statements import Statement, bind, literal, sql, text
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.release.catalogue import LOCATION
 from ppdm_sql.release.layout import SCHEMA, Shape
-from ppdm_sql.release.placed_rows import PlacedRows, differing, in_parts
 
 SECONDS_TO_COME = 900
 """For so long after it began, a run whose process was killed may still be written by the server."""
+MOST_OF_ONE = 100_000
+"""Records of one combination that are written out together."""
+RECORDS_OF_A_PART = 2_000_000
+"""Records that one hand writes."""
 
 _alive: set[str] = set()
 """Tokens of what this process is writing now."""
+
+
+# -- the rows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """A table of the database whose rows stand elsewhere, too.
+
+    Args:
+        table: The table, under the alias ``f``.
+        shown: What is written, by name, over ``f``.
+        unfolded: The column that says how many rows each stands for there, and is not written; None where
+            rows are written as they are.
+    """
+
+    table: exp.Expression
+    shown: Mapping[str, exp.Expression]
+    unfolded: str | None
+
+    @classmethod
+    def of(cls, shape: Shape, unfolded: str | None) -> PlacedRows:
+        """Give those of a release."""
+        shown = {item.name: shape.shown(item) for item in shape.columns if item.name != unfolded}
+        return cls(shape.stored(), shown, unfolded)
+
+    @classmethod
+    def of_table(cls, table: Table, names: Sequence[str], unfolded: str | None) -> PlacedRows:
+        """Give those of a table that is no release."""
+        return cls(aliased(table, "f"), {n: column(n, "f") for n in names if n != unfolded}, unfolded)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.shown)
+
+    @property
+    def number(self) -> Statement:
+        """How often each row is written."""
+        number = 1 if self.unfolded is None else column(self.unfolded, "f")
+        return sql("CAST({n} AS BIGINT)", n=number)
+
+    def count(self, engine: Engine) -> int:
+        """Count the rows that are written."""
+        counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
+        ((rows,),) = engine.query(sql(counted, n=self.number, rows=self.table), step="count rows")
+        return int(rows)
+
+
+def _in_parts(engine: Engine, placed: PlacedRows, records: int) -> RowsInParts:
+    """Write the SELECT that hands rows over in their stored order, numbered and cut into parts."""
+    rows = engine.overlay(
+        sql(
+            "SELECT {values}, {n} AS n, row_number() OVER () AS place FROM {rows}",
+            values=[
+                sql("{v} AS {name}", v=value, name=column(f"v{i}"))
+                for i, value in enumerate(placed.shown.values())
+            ],
+            n=placed.number,
+            rows=placed.table,
+        )
+    )
+    values = [
+        sql("CAST({v} AS {type}) AS {v}", v=column(item.name), type=type_tree(handed_type(item.type)))
+        for item in engine.columns(rows)
+    ]
+    released = engine.overlay(sql("SELECT {values} FROM {rows}", values=values, rows=rows))
+    sizes = {"most": MOST_OF_ONE, "part": RECORDS_OF_A_PART}
+    statement = bind("release/rows_in_parts", tables={"released": released}, values=sizes)
+    return RowsInParts(statement, placed.names, max(1, -(-records // RECORDS_OF_A_PART)))
+
+
+def _differing(engine: Engine, placed: PlacedRows, landed: Table) -> int:
+    """Count the distinct rows that are not as often in the database as they were counted elsewhere.
+
+    Values are compared by their texts, since a type may be wider there. Cost: one GROUP BY of both.
+    """
+    names = [column(f"v{i}") for i in range(len(placed.shown))]
+    unequal = sql(
+        """
+SELECT count(*)
+FROM (
+    SELECT sum(b.n) AS n
+    FROM (
+        SELECT {ours}, {number} AS n FROM {rows}
+        UNION ALL
+        SELECT {theirs}, CAST(-l.n AS BIGINT) AS n FROM {landed} AS l
+    ) AS b
+    GROUP BY {names}
+) AS s
+WHERE s.n <> 0""",
+        ours=[
+            sql("CAST({v} AS TEXT) AS {name}", v=value, name=name)
+            for name, value in zip(names, placed.shown.values(), strict=True)
+        ],
+        number=placed.number,
+        rows=placed.table,
+        theirs=[sql("CAST(l.{v} AS TEXT) AS {v}", v=name) for name in names],
+        landed=landed,
+        names=names,
+    )
+    ((number,),) = engine.query(unequal, step="differing rows")
+    return int(number)
+
+
+# -- their way --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -103,10 +214,10 @@ class Placing:
     def write_rows(self, frozen: PlacedRows) -> None:
         """Write rows aside, read them back, and compare."""
         rows = frozen.count(self.engine)
-        self.store.write(self.engine, in_parts(self.engine, frozen, rows))
+        self.store.write(self.engine, _in_parts(self.engine, frozen, rows))
         self.files = self._written()
         landed = self.store.read(self.engine, frozen.names, published=False)
-        same = landed is not None and not differing(self.engine, frozen, landed)
+        same = landed is not None and not _differing(self.engine, frozen, landed)
         if not same or self.files and sum(file.rows for file in self.files) != rows:
             raise GuaranteeNotMet(
                 f"What was written for {self.location.target} is not what the audit accepted, so nothing was "
@@ -115,7 +226,6 @@ class Placing:
             )
 
     def _written(self) -> list[PlacedFile]:
-        """List the files that were written."""
         hashes, records = self.store.hashes(published=False), self.store.records(published=False)
         return [PlacedFile(name, *found, records.get(name, 0)) for name, found in sorted(hashes.items())]
 
@@ -164,12 +274,17 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
                 made.store.settle()
 
 
+# -- what a killed run leaves -----------------------------------------------------------------------
+
+
 @contextlib.contextmanager
 def _noted(engine: Engine, location: Location) -> Iterator[None]:
-    """Note in the database where something may be left, for as long as that is so."""
+    """Note in the database, outside of any transaction, where something may be left, while it may."""
     _alive.add(location.token)
     try:
-        _note(engine, location)
+        for part in ("schema", "pending"):
+            engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
+        engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
         yield
         _forget(engine, location.token)
     except Exception:
@@ -177,13 +292,6 @@ def _noted(engine: Engine, location: Location) -> Iterator[None]:
         raise
     finally:  # after Ctrl-C the server may go on writing for a while, so the note stays
         _alive.discard(location.token)
-
-
-def _note(engine: Engine, location: Location) -> None:
-    """Note it at once, in no transaction that is yet to be committed."""
-    for part in ("schema", "pending"):
-        engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
-    engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
 
 
 def _named(location: Location, purpose: str) -> dict[str, object]:
@@ -211,43 +319,31 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
         location = Location(kind, target, token)
         if token in _alive or is_in_use(location):
             continue
-        if purpose == "settle":
-            is_done = _is_settled(engine, location)
-        else:
-            is_swept = _is_swept(engine, location, settled=purpose == "remove")
-            is_done = is_swept and seconds > SECONDS_TO_COME
-        if is_done and not read_only:
+        is_done = _is_finished(engine, location, purpose)
+        if is_done and not read_only and (purpose == "settle" or seconds > SECONDS_TO_COME):
             _forget(engine, token)
 
 
-def _is_settled(engine: Engine, location: Location) -> bool:
-    """Do what a run that was killed behind its commit left to do; tell whether that could be done here."""
+def _is_finished(engine: Engine, location: Location, purpose: str) -> bool:
+    """Do what a killed run left to do: settle what it committed, or remove it; tell whether that was done."""
+    settled = purpose != "write"
     if location.kind == "folder":
-        if is_ours(location, settled=True):
+        if purpose != "settle":
+            with contextlib.suppress(OSError):
+                remove_published(location, settled=settled)
+        elif is_ours(location, settled=True):
             settle(location)
         remove_staging(location)
         return not location.staging.exists()
-    try:
-        store_of(engine, location).settle()
-    except PpdmError:
-        return False
-    return True
-
-
-def _is_swept(engine: Engine, location: Location, *, settled: bool) -> bool:
-    """Remove what is left of a location, if that can be done here; tell whether it was."""
-    if location.kind == "folder":
-        with contextlib.suppress(OSError):
-            remove_published(location, settled=settled)
-        remove_staging(location)
-        return not location.staging.exists()
-    try:
+    with contextlib.suppress(PpdmError):
         store = store_of(engine, location)
-        store.remove_staged()
-        store.remove_published(settled=settled)
-    except PpdmError:
-        return False
-    return True
+        if purpose == "settle":
+            store.settle()
+        else:
+            store.remove_staged()
+            store.remove_published(settled=settled)
+        return True
+    return False
 
 
 def remove(engine: Engine, location: Location) -> None:
@@ -288,7 +384,7 @@ def placed_as_published(engine: Engine, shape: Shape, record: Mapping[str, Any])
     try:
         with engine.workspace():
             landed = store.read(engine, frozen.names, published=True)
-            return same, landed is not None and not differing(engine, frozen, landed)
+            return same, landed is not None and not _differing(engine, frozen, landed)
     except EngineError:
         if same:
             raise

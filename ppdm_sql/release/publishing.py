@@ -1,23 +1,21 @@
-"""Publishes a draft in one transaction, once the audit has accepted it."""
+"""Publishes a draft in one transaction, once the audit has accepted it, and removes what it published."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from ppdm_sql.audit import Finding, findings
-from ppdm_sql.engine import Engine, statements
-from ppdm_sql.engine.names import column
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, column, quoted
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
 from ppdm_sql.privacy.level import hierarchies
 from ppdm_sql.privacy.quoting import of_persons
-from ppdm_sql.release import ddl
 from ppdm_sql.release.catalogue import (
     HIERARCHIES,
     LOCATION,
@@ -28,13 +26,17 @@ from ppdm_sql.release.catalogue import (
     check_free,
 )
 from ppdm_sql.release.control import control_table
-from ppdm_sql.release.draft import Draft
-from ppdm_sql.release.layout import Shape, record_count
+from ppdm_sql.release.labels import state
+from ppdm_sql.release.layout import SCHEMA, Draft, ReleasedColumn, Shape, Treatment, record_count
 from ppdm_sql.release.verification import value_checks, view_check
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
     from ppdm_sql.release.placing import Placing
+
+CATALOGUE = ("releases", "steps", "cuts", "measures", "taxonomies")
+OPTIONAL = ("taxonomies", "transcripts")
+"""Tables about releases that a file may lack."""
 
 
 def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:
@@ -43,19 +45,23 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
     shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():
         _create_catalogue(engine, draft, place)
-        frozen = ddl.create_reader(shape, draft.select) if shape.outside else None
-        engine.write(frozen or ddl.create_table(shape.frozen, draft.select), step="freeze")
+        if shape.outside:
+            _create_reader(engine, shape, draft.select)
+        else:
+            engine.write(create_table(shape.frozen, draft.select), step="freeze")
         if engine.dry:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
             draft = _accepted(engine, draft, shape)
         placed = _placed(engine, draft, shape, placing)
-        engine.write(ddl.create_view(shape), step="create view")
+        engine.write(f"CREATE VIEW {shape.view} AS {render(shape.rows())}", step="create view")
         if shape.stepwise:
-            engine.write(ddl.create_macro(shape), step="create macro")
-        engine.write(ddl.comments(shape, draft.method), step="comments")
+            # columns called step are always qualified, so the argument never meets one
+            rows = state(shape, column("step"))
+            engine.write(f"CREATE MACRO {shape.macro}(step) AS TABLE {rows}", step="create macro")
+        engine.write(_comments(shape, draft.method), step="comments")
         if draft.control is not None:
-            kept = ddl.create_table(control_table(draft.name), f"FROM {draft.control}")
+            kept = create_table(control_table(draft.name), f"FROM {draft.control}")
             engine.write(kept, step="keep control")
         _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
         if not engine.dry:
@@ -64,15 +70,9 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
                 draft.settle()
             if placing is not None:
                 placing.publish()
-                _read_published(engine, draft, shape, placing)
-
-
-def _read_published(engine: Engine, draft: Draft, shape: Shape, placing: Placing) -> None:
-    """Let what reads rows that stand outside alone read them where they are from now on."""
-    if shape.outside:
-        select = statements.render(placing.stored_rows(shape.names))
-        engine.write(ddl.create_reader(shape, select), step="freeze")
-        engine.write(ddl.comments(shape, draft.method), step="comments")
+                if shape.outside:  # its rows are elsewhere from now on
+                    _create_reader(engine, shape, render(placing.stored_rows(shape.names)))
+                    engine.write(_comments(shape, draft.method), step="comments")
 
 
 def _placed(engine: Engine, draft: Draft, shape: Shape, placing: Placing | None) -> dict[str, object]:
@@ -89,56 +89,44 @@ def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None
     """Make what is missing of the catalogue; a file that has one may lack the taxonomies and the report."""
     trees = ("taxonomies",) if draft.taxonomies is not None else ()
     report = () if place.report else ("report",)
-    for part in (*(trees if place.catalogue else ("schema", *ddl.CATALOGUE)), *report):
-        engine.write(statements.text(f"release/create_{part}"), step=f"create {part}")
+    for part in (*(trees if place.catalogue else ("schema", *CATALOGUE)), *report):
+        engine.write(text(f"release/create_{part}"), step=f"create {part}")
+
+
+def _create_reader(engine: Engine, shape: Shape, select: str) -> None:
+    """Make the view that stands for the frozen table of rows that are outside of the database alone."""
+    engine.write(f"CREATE OR REPLACE VIEW {shape.frozen} AS {select}", step="freeze")
+
+
+def create_table(table: Table, select: str) -> str:
+    """Write the statement that freezes the rows of a SELECT."""
+    return f"CREATE TABLE {table} AS {select}"
 
 
 def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     """Check the frozen rows by what they are, not by how they came about; give all that was measured."""
-    types = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
+    types = {name: kind for name, kind, *_ in engine.query(f"DESCRIBE {shape.frozen}", step="describe")}
     ((records,),) = engine.query(record_count(shape), step="count records")
-    if tuple(row[0] for row in types) != shape.stored_names or records != draft.rows:
+    if tuple(types) != shape.stored_names or records != draft.rows:
         raise GuaranteeNotMet(
             f"The rows of {draft.name!r} are not the columns and the {draft.rows} records that the method "
             "promised, so nothing was published.",
             "Report this as a defect.",
         )
     packed = {item.name for item in draft.columns if item.packed}
-    _without_dictionaries(engine, shape, {row[0]: row[1] for row in types if row[0] not in packed})
+    for name, kind in types.items():
+        if name not in packed and has_enum(kind):  # such a type lists every value of the source
+            alter = "ALTER TABLE {t} ALTER COLUMN {c} SET DATA TYPE {plain}"
+            plain = sql(alter, t=shape.frozen, c=column(name), plain=plain_type(kind))
+            engine.write(plain, step="plain types")
     cut = None if draft.cuts is None else shape.cut(draft.cuts, draft.taxonomies)
-    asked = draft.requirements
-    broken = [
-        found
-        for found in findings(engine, shape.frozen, asked, count=draft.count, person=shape.people, cut=cut)
-        if not found.holds
-    ]
-    if broken:
+    of = engine, shape.frozen, draft.requirements
+    found = findings(*of, count=draft.count, person=shape.people, cut=cut)
+    if broken := [one for one in found if not one.holds]:
         raise refused(draft.name, broken)
     if draft.accept is None:
         return draft
     return replace(draft, measures=(*draft.measures, *draft.accept(shape.owned_rows())))
-
-
-def _refuse_unverified(engine: Engine, shape: Shape) -> None:
-    """Ask of the release, before it is committed, what `ppdm verify` will ask of it."""
-    failed = [
-        check.check for check in (view_check(engine, shape), *value_checks(engine, shape)) if not check.holds
-    ]
-    if failed:
-        raise GuaranteeNotMet(
-            f"The release {shape.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "
-            "published.",
-            "Report this as a defect.",
-        )
-
-
-def _without_dictionaries(engine: Engine, shape: Shape, types: dict[str, str]) -> None:
-    """Turn ENUM columns into text: their type lists every value of the source."""
-    for name, type_text in types.items():
-        if has_enum(type_text):
-            to = exp.AlterColumn(this=column(name), dtype=plain_type(type_text))
-            alter = exp.Alter(this=shape.frozen.expression(), kind="TABLE", actions=[to])
-            engine.write(statements.render(alter), step="plain types")
 
 
 def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
@@ -158,39 +146,128 @@ def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
     )
 
 
+def _refuse_unverified(engine: Engine, shape: Shape) -> None:
+    """Ask of the release, before it is committed, what `ppdm verify` will ask of it."""
+    failed = [
+        check.check for check in (view_check(engine, shape), *value_checks(engine, shape)) if not check.holds
+    ]
+    if failed:
+        raise GuaranteeNotMet(
+            f"The release {shape.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "
+            "published.",
+            "Report this as a defect.",
+        )
+
+
 def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) -> None:
     """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
     for part, table in (("steps", draft.steps), ("cuts", draft.cuts), ("taxonomies", draft.taxonomies)):
         if table is not None:
-            sql = statements.bind(f"release/insert_{part}", tables={f"run_{part}": table})
-            engine.write(sql, name, step=f"insert {part}")
+            insert = bind(f"release/insert_{part}", tables={f"run_{part}": table})
+            engine.write(insert, name, step=f"insert {part}")
     if draft.compose is not None and not engine.dry:
         draft.compose()
     if draft.measures:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
-        engine.write(statements.text("release/insert_measures"), values, step="insert measures")
-    told = [*engine.read_notices.get(draft.source, ()), *notices]
-    facts = _facts(draft, shape, told, engine.read_as.get(draft.source))
-    engine.write(statements.text("release/insert_release"), facts, step="insert release")
-
-
-def _facts(
-    draft: Draft, shape: Shape, notices: Sequence[str], read_as: Mapping[str, Any] | None
-) -> dict[str, object]:
-    told: dict[str, object] = {NOTICES: list(notices)} if notices else {}
-    if read_as is not None:
-        told[READ] = dict(read_as)
+        engine.write(text("release/insert_measures"), values, step="insert measures")
+    parameters = {**draft.parameters, SHAPE: shape.record()}
+    if told := [*engine.read_notices.get(draft.source, ()), *notices]:
+        parameters[NOTICES] = told
+    if (read_as := engine.read_as.get(draft.source)) is not None:
+        parameters[READ] = dict(read_as)
     if named := hierarchies(draft.requirements):
-        told[HIERARCHIES] = named
-    return {
-        "release": draft.name,
+        parameters[HIERARCHIES] = named
+    facts = {
+        **name,
         "method": draft.method,
         "source": draft.source,
         "requirements": [str(requirement) for requirement in draft.requirements],
-        "parameters": json.dumps({**draft.parameters, SHAPE: shape.record(), **told}, ensure_ascii=False),
+        "parameters": json.dumps(parameters, ensure_ascii=False),
         "rows": draft.rows,
         "stopped": draft.stopped,
         "version": __version__,
     }
+    engine.write(text("release/insert_release"), facts, step="insert release")
+
+
+def removals(shape: Shape, *, with_view: bool, parts: Collection[str]) -> list[str]:
+    """Write the statements that remove a release; the view only where it is still its own."""
+    tables = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in parts]
+    delete = "DELETE FROM {t} WHERE {c} = {name}"
+    return [
+        *([f"DROP VIEW IF EXISTS {shape.view}"] if with_view else []),
+        *([f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []),
+        f"DROP {'VIEW' if shape.outside else 'TABLE'} IF EXISTS {shape.frozen}",
+        *(
+            sql(delete, t=Table(table, SCHEMA), c=column("release"), name=literal(shape.name))
+            for table in tables
+        ),
+    ]
+
+
+# -- comments ---------------------------------------------------------------------------------------
+
+_TREATMENTS: dict[Treatment, str] = {
+    "suppressed": "Values that are not disclosed are shown as the symbol ",
+    "generalized": "Generalized by a taxonomy or to intervals.",
+    "lower bound": "Lower bound, included, of the interval in ",
+    "upper bound": "Upper bound of the interval in ",
+    "swapped": "Confidential attribute; the values of some records are exchanged.",
+    "randomized": "Randomized; the originals are unknown. The noise: ",
+    "discretized": "Shown as cells; the originals are unknown. The cells: ",
+    "sensitive": "Sensitive attribute, as it is.",
+    "class": "Class attribute, as it is.",
+    "kept": "Released as it is.",
+    "pseudonym": "Keyed pseudonym of a direct identifier.",
+    "count": "Number of records that the row stands for.",
+}
+NOISE_COMMENTS = _TREATMENTS["randomized"], _TREATMENTS["discretized"]
+"""What stands before the noise in the comment of a column."""
+
+
+def _comments(shape: Shape, method: str) -> Statement:
+    """Write what method made the release and how each column was treated; nothing of the source."""
+    made = f"{method} release, made by ppdm-sql {__version__}."
+    kept = f"{made} {promised(shape)}Its requirements, steps and measures are in the schema {SCHEMA}."
+    frozen = f"{made} Frozen rows, read by a view."
+    if shape.outside:
+        frozen = f"{made} Reads the files of the rows."
+    said = [
+        _comment("VIEW" if shape.outside else "TABLE", str(shape.frozen), frozen),
+        _comment("VIEW", str(shape.view), kept),
+    ]
+    if shape.stepwise:
+        earlier = f"{made} The argument is a step: 0 gives the most general state."
+        said.append(_comment("MACRO TABLE", str(shape.macro), earlier))
+    return joined([*said, *_column_comments(shape, shape.view)], ";\n")
+
+
+def table_comments(shape: Shape, method: str, table: Table) -> Statement:
+    """Write the comments of a table that an export makes; they name the method and the treatments."""
+    told = f"{method} release, made by ppdm-sql {__version__}. {promised(shape)}".rstrip()
+    return joined([_comment("TABLE", str(table), told), *_column_comments(shape, table)], ";\n")
+
+
+def promised(shape: Shape) -> str:
+    """Say that rows are records, and what is promised is of persons; nothing where both are the same."""
+    if shape.person is None:
+        return ""
+    return "A row is a record; the requirements are kept for persons, who may have several. "
+
+
+def _column_comments(shape: Shape, table: Table) -> list[Statement]:
+    return [
+        _comment("COLUMN", f"{table}.{quoted(item.name)}", _treated(shape, item)) for item in shape.columns
+    ]
+
+
+def _comment(kind: str, of: str, words: str) -> Statement:
+    return sql("COMMENT ON {what} IS {words}", what=Statement(f"{kind} {of}"), words=literal(words))
+
+
+def _treated(shape: Shape, item: ReleasedColumn) -> str:
+    named = shape.symbol if item.treatment == "suppressed" else item.of or item.noise
+    binned = " Numbers are shown as bins." if item.bins else ""
+    return _TREATMENTS[item.treatment] + (named or "") + binned

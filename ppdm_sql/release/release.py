@@ -11,17 +11,17 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import quoted, resolve
-from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.statements import Statement, render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
-from ppdm_sql.release import catalogue, ddl, states
+from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE, CatalogueRow
 from ppdm_sql.release.control import CONTROL, control_table
-from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn
-from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.publishing import freeze
+from ppdm_sql.release.labels import partitions, protected_values, state
+from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
+from ppdm_sql.release.publishing import freeze, removals
 from ppdm_sql.release.verification import Verification, reads_release, verify
 from ppdm_sql.results import Result, ResultTable, attacking, report
 
@@ -115,7 +115,7 @@ class Release(Result):
             InvalidOption: There is no such state, or the release was not made step by step.
         """
         shape = self._stepwise()
-        return self._relation(states.state(shape, _number(step, shape.first)))
+        return self._relation(state(shape, _number(step, shape.first)))
 
     def partitions(self, step: int | None = None) -> DuckDBPyRelation:
         """Give one row for each existing combination of the masked columns: the VIP as a relation.
@@ -132,11 +132,11 @@ class Release(Result):
         """
         shape = self._stepwise()
         number = None if step is None else _number(step, shape.first)
-        return self._relation(states.partitions(shape, number, self.protected()))
+        return self._relation(partitions(shape, number, self.protected()))
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
-        return states.protected_values(self.row().asked)
+        return protected_values(self.row().asked)
 
     def tables(self) -> list[ResultTable]:
         """Give what the catalogue says of it, its measures and, where it has its trees, the cut.
@@ -321,7 +321,7 @@ class Release(Result):
         parameters = self.row().parameters
         location, control = location_in(parameters), CONTROL in parameters
         with self._engine.transaction():
-            for sql in ddl.removals(shape, with_view=own, parts=parts):
+            for sql in removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
             if control:
                 self._engine.write(f"DROP TABLE IF EXISTS {control_table(shape.name)}", step="drop")
@@ -347,7 +347,7 @@ class Release(Result):
             )
         return shape
 
-    def _relation(self, query: exp.Select) -> DuckDBPyRelation:
+    def _relation(self, query: exp.Select | Statement) -> DuckDBPyRelation:
         try:
             return self._engine.relation(render(query))
         except EngineError as cause:

@@ -14,7 +14,7 @@ from ppdm_sql.audit.noise import impossible_values, moments, noise_models, same_
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, text
 from ppdm_sql.errors import EngineError
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.labels import bound_beside, stored_text
@@ -91,10 +91,10 @@ def value_checks(engine: Engine, shape: Shape) -> list[Check]:
     """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
     checks = []
     if shape.masked:
-        none = _number(engine, integrity_faults(shape)) == 0
+        none = counted(engine, integrity_faults(shape)) == 0
         checks.append(Check("masked columns show labels of the cut only", none))
     if (bounds := false_bounds(shape)) is not None:
-        checks.append(Check("bounds are those of the intervals shown", _number(engine, bounds) == 0))
+        checks.append(Check("bounds are those of the intervals shown", counted(engine, bounds) == 0))
     for name, published in shape.marginals.items():
         same = marginal(engine, shape, name) == published
         checks.append(Check(f"the values of {name} are as frequent as published", same))
@@ -152,15 +152,16 @@ def _columns(engine: Engine, shape: Shape) -> tuple[str, ...]:
 def _records(engine: Engine, shape: Shape) -> int:
     """Count the records; none where the release reads files of which one is no longer what it was."""
     try:
-        return _number(engine, record_count(shape))
+        return counted(engine, record_count(shape))
     except EngineError:
         if not shape.outside:
             raise
         return 0
 
 
-def _number(engine: Engine, query: exp.Expression | Statement) -> int:
-    ((number,),) = engine.query(render(query), step="verify")
+def counted(engine: Engine, query: Statement) -> int:
+    """Give the number that a query counts."""
+    ((number,),) = engine.query(query, step="verify")
     return int(number)
 
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ppdm_sql.audit.model import Audit, Counted, Risk
     from ppdm_sql.audit.profiling import Profile
     from ppdm_sql.comparison.model import Comparison
-    from ppdm_sql.release.applied import AppliedTable
-    from ppdm_sql.release.applying import Applied
+    from ppdm_sql.release.applying import Applied, AppliedTable
     from ppdm_sql.release.verification import Verification
     from ppdm_sql.risk.measuring import TableRisk
 
@@ -84,7 +83,7 @@ def report(db: Database, given: Mapping[str, Any]) -> str:
 
 def export(db: Database, given: Mapping[str, Any]) -> Release | AppliedTable:
     """Write the file of a release, or of a table that the cut of one was applied to."""
-    from ppdm_sql.release.applied import exportable  # few runs write a file
+    from ppdm_sql.release.applying import exportable  # few runs write a file
 
     options = dict(given)
     release = exportable(db.engine, options.pop("release"))

@@ -23,7 +23,7 @@ from ppdm_sql.methods.perturbation.noise_draws import centred, normal_root, norm
 from ppdm_sql.privacy import Requirement, parse
 from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.catalogue import find
-from ppdm_sql.release.mapping import mapped
+from ppdm_sql.release.recoding import mapped
 
 PARTS = (
     "STRUCT(kind VARCHAR, columns VARCHAR[], sensitive VARCHAR, protected VARCHAR[], threshold DOUBLE, "

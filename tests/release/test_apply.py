@@ -28,7 +28,7 @@ from ppdm_sql.errors import (
 )
 from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import publish
-from ppdm_sql.release.applying import recoded
+from ppdm_sql.release.recoding import Recoding
 
 RECORDS = staff.records()
 STRANGE: dict[str, list[Any]] = {
@@ -164,7 +164,7 @@ def test_the_select_alone_serves_inside_a_workspace(db: ppdm_sql.Database) -> No
     staff.write(engine, "new", new)
     row = db.release("safe").row()
     with engine.workspace():
-        select = recoded(engine, row, row.shape("memory"), engine.find("new"))
+        select = Recoding.of(engine, row, row.shape("memory"), engine.find("new")).rows()
         found = engine.connection.execute(select.sql("duckdb")).fetchall()
     assert Counter(found) == staff.expected(new)
 

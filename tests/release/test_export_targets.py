@@ -18,7 +18,7 @@ import pytest
 from commands import ppdm, spawn
 
 import ppdm_sql
-from ppdm_sql.release import parts
+from ppdm_sql.release import exporting
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="locks and limits are those of POSIX systems")
 ROWS = 500_000
@@ -101,7 +101,7 @@ def left_behind(folder: Path, digits: str = "0123456789ab") -> Path:
     """Make what a killed export leaves."""
     left = folder / f".ppdm-{digits}.part"
     left.mkdir()
-    (left / "owner").write_bytes(parts._machine())
+    (left / "owner").write_bytes(exporting._machine())
     (left / "rows").write_text("released")
     (left / "rows.wal").write_text("released")
     return left
@@ -123,7 +123,7 @@ def test_only_what_is_certainly_of_a_killed_export_is_removed(tmp_path: Path, ex
     left_behind(exports).rename(exports / ".ppdm-mine.part")
     before = sorted(exports.rglob("*"))
     gone = left_behind(exports)
-    parts.sweep(exports)
+    exporting._sweep(exports)
     assert not gone.exists()
     assert sorted(exports.rglob("*")) == before
     assert len(list(linked.iterdir())) == 3
@@ -134,7 +134,7 @@ def test_only_what_is_certainly_of_a_killed_export_is_removed(tmp_path: Path, ex
 def test_what_another_user_left_stays(exports: Path) -> None:
     left = left_behind(exports)
     os.chown(left, 12345, -1)
-    parts.sweep(exports)
+    exporting._sweep(exports)
     assert len(list(left.iterdir())) == 3
 
 
@@ -145,10 +145,10 @@ def test_an_export_in_a_folder_without_locks_is_never_swept(
         raise OSError("No locks available")
 
     monkeypatch.setattr("fcntl.flock", none)
-    with parts.part_beside(exports / "x.csv") as part:
+    with exporting._part_beside(exports / "x.csv") as part:
         part.write_text("released")
         monkeypatch.undo()
-        parts.sweep(exports)
+        exporting._sweep(exports)
         assert part.exists()
     assert list(exports.iterdir()) == []
 

@@ -138,8 +138,8 @@ def test_a_table_takes_rows_in_batches_that_end_in_the_order_of_their_values(
     db: Database, people: str, spark_session: Any, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staging, "TOGETHER", 150)
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+    monkeypatch.setattr("ppdm_sql.release.placing.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placing.MOST_OF_ONE", 7)
     handed: list[int] = []
     in_order = staging._in_order
 
@@ -236,8 +236,8 @@ def test_persons_are_counted_and_not_written(
 def test_rows_stand_in_the_order_of_their_values(
     db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+    monkeypatch.setattr("ppdm_sql.release.placing.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placing.MOST_OF_ONE", 7)
     made(db, people, tmp_path)
     parts = sorted((tmp_path / "safe").glob("*.parquet"))
     assert len(parts) > 1

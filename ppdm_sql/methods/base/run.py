@@ -28,7 +28,7 @@ from ppdm_sql.privacy.quoting import percent, read_share
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
 from ppdm_sql.release.control import CONTROL
-from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import MeasureRow
 
 if TYPE_CHECKING:
     from ppdm_sql.release.placing import Placing

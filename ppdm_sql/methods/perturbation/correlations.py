@@ -22,7 +22,7 @@ from ppdm_sql.engine.source import aggregated
 from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
-from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import MeasureRow
 
 LEAST_EIGENVALUE = 1e-6
 """Columns that follow from each other are moved so far from doing so."""

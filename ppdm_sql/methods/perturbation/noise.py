@@ -31,7 +31,7 @@ from ppdm_sql.errors import InvalidOption, InvalidSource, kind_of
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, scale_for
 from ppdm_sql.privacy.quoting import read_share
 from ppdm_sql.release import releases
-from ppdm_sql.release.ddl import NOISE_COMMENTS
+from ppdm_sql.release.publishing import NOISE_COMMENTS
 
 Kind = Literal["gaussian", "uniform", "cells", "retain"]
 Way = Literal["equal-width", "equal-frequency"]

@@ -44,7 +44,7 @@ from ppdm_sql.methods.perturbation.reconstruction import (
     shift_probabilities,
 )
 from ppdm_sql.release import Moments
-from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import MeasureRow
 
 FINER = 9
 """Cells of the noisy value to one of the original value, while that makes no more than a million."""

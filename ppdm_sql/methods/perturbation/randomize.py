@@ -76,7 +76,7 @@ from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.composition import others_of
-from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import MeasureRow
 
 SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
 """Types of which all engines write a value as the same text."""

@@ -45,7 +45,7 @@ from ppdm_sql.methods.perturbation.reconstruction import (
 from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
-from ppdm_sql.release.ddl import create_table
+from ppdm_sql.release.publishing import create_table
 from ppdm_sql.results import SHARE, Result, ResultTable
 from ppdm_sql.version import __version__
 

@@ -46,7 +46,7 @@ from ppdm_sql.options import SwapRequest
 from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import MeasureRow
 
 Given = TypeVar("Given")
 MOST_CATEGORIES = 250

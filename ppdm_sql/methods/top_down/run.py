@@ -74,7 +74,7 @@ from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-from ppdm_sql.release.draft import person_column
+from ppdm_sql.release.layout import person_column
 
 MOST_CLASSES = 100
 """Values of a class above which a notice says that they are many."""

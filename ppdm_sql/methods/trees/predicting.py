@@ -17,8 +17,7 @@ from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, Unkno
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.options import PredictOptions
 from ppdm_sql.release.catalogue import check_free
-from ppdm_sql.release.placed_rows import PlacedRows
-from ppdm_sql.release.placing import Placing, placing
+from ppdm_sql.release.placing import PlacedRows, Placing, placing
 
 ColumnOf = Callable[[str], exp.Expression]
 """Gives the column, or the parameter, that holds an attribute."""

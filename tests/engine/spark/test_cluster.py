@@ -56,8 +56,8 @@ def people(tmp_path: Path, parquet: Callable[..., str]) -> str:
 
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
-    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+    monkeypatch.setattr("ppdm_sql.release.placing.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placing.MOST_OF_ONE", 7)
 
 
 def rows(db: Database, table: str) -> list[tuple[Any, ...]]:
