@@ -34,7 +34,7 @@ from ppdm_sql.options import (
     ReportRequest,
 )
 from ppdm_sql.release import Release
-from ppdm_sql.release.cut_tree import Node
+from ppdm_sql.release.labels import Node
 from ppdm_sql.results import ResultTable
 
 WIDE = 12

@@ -91,16 +91,6 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
     """Make a table of the records of another, generalized and suppressed as those of a release.
 
     A table that is not in DuckDB is collapsed in the table made; outside it has a row for each record.
-
-    Raises:
-        UnknownRelease: There is no such release.
-        UnknownTable: There is no such table.
-        UnknownColumn: The table lacks a masked column.
-        NameTaken: There is a table, view or release called ``into``.
-        InvalidSource: Values cannot be compared with the release's, or are refused.
-        InvalidOption: ``unseen`` is neither, or the release masks nothing or was published without its trees.
-
-    Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the audit.
     """
     check_choice("rule for unseen values", asked.unseen, UNSEEN)
     engine.require_autocommit()
@@ -172,11 +162,7 @@ def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement
 
 
 def exportable(engine: Engine, name: str) -> Release | AppliedTable:
-    """Find what can be exported: a release, or a table that ``apply`` made.
-
-    Raises:
-        UnknownRelease: It is neither, or the release that was applied is gone.
-    """
+    """Find what can be exported: a release, or a table that ``apply`` made."""
     try:
         return get(engine, name)
     except UnknownRelease as unknown:
@@ -192,14 +178,7 @@ def exportable(engine: Engine, name: str) -> Release | AppliedTable:
 
 @dataclass(frozen=True)
 class AppliedTable:
-    """A table that was made by applying the cut of a release.
-
-    Args:
-        engine: Where it is.
-        name: What it is called.
-        table: The table.
-        release: The release, as the catalogue has it.
-    """
+    """A table that was made by applying the cut of a release."""
 
     engine: Engine
     name: str
@@ -218,9 +197,6 @@ class AppliedTable:
         Raises:
             GuaranteeNotMet: The table is not what the release's cut gives, or a requirement of the release
                 does not hold on it or cannot be measured.
-            PpdmError: What :meth:`Release.export` raises.
-
-        Cost: a copy of the table in order, the audit, and some scans.
         """
         from ppdm_sql.release.exporting import write_file
 

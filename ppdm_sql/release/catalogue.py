@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.faults import only_read
-from ppdm_sql.engine.names import Table, plain_name
-from ppdm_sql.engine.statements import text
+from ppdm_sql.engine.names import Table, column, plain_name
+from ppdm_sql.engine.statements import sql, text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
@@ -78,7 +78,7 @@ class CatalogueRow:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user was told during the run; none for files made before that was kept."""
+        """What the user was told during the run; none in files made before that was kept."""
         return tuple(self.parameters.get(NOTICES, ()))
 
     @property
@@ -110,7 +110,12 @@ def releases(engine: Engine) -> list[CatalogueRow]:
     """List the releases of the current database, oldest first."""
     if "releases" not in parts(engine):
         return []
-    return [_row(found) for found in engine.look_up(text("release/releases"), step="releases")]
+    rows = []
+    for found in engine.look_up(text("release/releases"), step="releases"):
+        release, method, source, requirements, parameters, *rest = found
+        row = release, method, source, tuple(requirements), json.loads(parameters)
+        rows.append(CatalogueRow(*row, *rest))
+    return rows
 
 
 def find(engine: Engine, name: str) -> CatalogueRow:
@@ -120,31 +125,16 @@ def find(engine: Engine, name: str) -> CatalogueRow:
     return find_listed(rows, name, what="release", error=UnknownRelease, none=nothing)
 
 
-@dataclass(frozen=True)
-class ReleasePlace:
-    """Where a new release will stand.
-
-    Args:
-        catalog: The current database.
-        schema: The current schema.
-        catalogue: Whether a catalogue is there.
-        report: Whether its view ``release_report`` is there, or the frozen rows of a release ``report``.
-    """
+class ReleasePlace(NamedTuple):
+    """Where a new release will stand: the current database and schema, and what of the catalogue is there."""
 
     catalog: str
     schema: str
     catalogue: bool
-    report: bool
+    report: bool  # or the frozen rows of a release ``report``
 
 
 def place_here(engine: Engine) -> ReleasePlace:
-    """Say where a new release would stand.
-
-    Example:
-        >>> import duckdb
-        >>> place_here(Engine(duckdb.connect())).catalogue
-        False
-    """
     return _place(engine, "")[0]
 
 
@@ -194,25 +184,15 @@ def _in_the_way(
             yield f"a table or view {other!r}"
         if other.lower() == f"release_{name}".lower() != REPORT and schema == SCHEMA:
             yield f"a release {other.removeprefix('release_')!r}"
-    for kind, is_there in (
-        ("release", place.catalogue),
-        ("model", (place.catalog, SCHEMA, "models") in found),
-    ):
-        step = f"{kind}_names"
-        names = engine.look_up(text(f"release/{step}"), step=step) if is_there else []
+    has_models = (place.catalog, SCHEMA, "models") in found
+    for kind, is_there in (("release", place.catalogue), ("model", has_models)):
+        listed = sql("SELECT t.{name} FROM {t} AS t", name=column(kind), t=Table(f"{kind}s", SCHEMA))
+        names = engine.look_up(listed, step=f"{kind}_names") if is_there else []
         yield from (f"a {kind} {other!r}" for (other,) in names if other.lower() == name.lower())
-    if _has_macro(engine, macro(Table(name, place.schema, place.catalog))):
+    # the binder knows macros at once; listing all functions costs 13 ms
+    wanted = macro(Table(name, place.schema, place.catalog))
+    if not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
         yield f"a macro '{name}_at'"
-
-
-def _has_macro(engine: Engine, wanted: Table) -> bool:
-    """Ask the binder, which knows at once; listing all functions costs 13 ms."""
-    return not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error")
-
-
-def _row(found: tuple[Any, ...]) -> CatalogueRow:
-    release, method, source, requirements, parameters, *rest = found
-    return CatalogueRow(release, method, source, tuple(requirements), json.loads(parameters), *rest)
 
 
 Listed = TypeVar("Listed")

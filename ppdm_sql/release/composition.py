@@ -52,12 +52,12 @@ class Composed:
     """The records of a source with what each release shows of them.
 
     Args:
-        engine: Where the table is.
+        engine: Where the tables are.
         source: Working table of the source, with a number for each row.
         table: Working table ``record``, ``person``, ``weight`` and a column for each label.
         labels: The columns of each release's labels.
-        record: The column of the source with a number for each row.
-        first: The same of the first release alone, where others lack some of its records; else None.
+        record: The column with the number.
+        first: The same of the first release alone, where others lack some of its records.
     """
 
     engine: Engine
@@ -157,10 +157,6 @@ def composed(
         exported: Further releases, of which no more than the rows is known.
         collapses: Whether to put records together that no release tells apart.
 
-    Raises:
-        PpdmError: A release was published without its trees, or the source lacks a column or is not what
-            it was.
-
     Cost: a copy of the source; then for each release a scan of each masked column, and a join. A second copy
     for each release with a control group, and the same once more for the first one if others lack records.
     """
@@ -179,7 +175,6 @@ def composed(
         sql("row({who})::VARCHAR", who=[column(name, "n") for name in who]) if who else sql("NULL::VARCHAR")
     )
     weight = sql("1") if count is None else column(count, "n")
-    joins, shown, labels = Statement(""), list[exp.Expression](), list[tuple[str, ...]]()
     tables = list[tuple[Table, list[str]]]()
     for row, shape in found:
         recoding = Recoding.of(engine, row, shape, numbered)
@@ -192,28 +187,26 @@ def composed(
         tables.append((engine.materialize("recoded", rows), here))
     known = {name.lower() for _, names_of in tables for name in names_of}
     tables += [_fitted(engine, numbered, record, one, known, found[0][1].symbol) for one in exported]
-    for number, (table, here) in enumerate(tables):
-        of = f"r{number}"
-        joins = sql(
-            "{joins} JOIN {t} AS {of} ON {n} = {r}",
-            joins=joins,
-            t=table,
-            of=column(of),
-            n=column(record, "n"),
-            r=column(record, of),
-        )
-        labels.append(tuple(f"l{number}_{place}" for place in range(len(here))))
-        values = [exp.cast(column(name, of), "TEXT") for name in here]
-        shown += [alias(value, name) for value, name in zip(values, labels[-1], strict=True)]
+    labels = [tuple(f"l{n}_{place}" for place in range(len(here))) for n, (_, here) in enumerate(tables)]
     query = sql(
-        "SELECT {person} AS person, ({weight})::BIGINT AS weight, {r} AS record, {shown} "
+        "SELECT {person} AS person, ({weight})::BIGINT AS weight, n.{r} AS record, {shown} "
         "FROM {n} AS n {joins}",
         person=person,
         weight=weight,
-        r=column(record, "n"),
-        shown=shown,
+        r=column(record),
+        shown=[
+            alias(exp.cast(column(name, f"r{n}"), "TEXT"), label)
+            for n, (_, here) in enumerate(tables)
+            for name, label in zip(here, labels[n], strict=True)
+        ],
         n=numbered,
-        joins=joins,
+        joins=joined(
+            (
+                sql("JOIN {t} AS {of} ON n.{r} = {of}.{r}", t=table, of=column(f"r{n}"), r=column(record))
+                for n, (table, _) in enumerate(tables)
+            ),
+            " ",
+        ),
     )
     return Composed(engine, numbered, engine.materialize("composed", query), tuple(labels), record, alone)
 
@@ -272,7 +265,7 @@ def _fitted(
     if "taxonomies" not in parts(engine):
         empty = "SELECT '' AS release, '' AS attribute, 0 AS node, 0 AS parent, '' AS label WHERE false"
         trees = engine.materialize("trees", empty)
-    joins, shown = Statement(""), list[exp.Expression]()
+    joins, shown = list[Statement](), list[exp.Expression]()
     for place, name in enumerate(here):
         item = columns[name.lower()]
         value, label, of = column(item.name, "n"), exp.cast(column(name, "e"), "TEXT"), f"m{place}"
@@ -299,14 +292,8 @@ def _fitted(
                 f"{unfit[0][0]} values of {item.name!r} fit no label that {exported.name} shows.",
                 "Give a release of the same table, whose trees a release in this file has, too.",
             )
-        joins = sql(
-            "{joins} JOIN {t} AS {of} ON {v} IS NOT DISTINCT FROM {known}",
-            joins=joins,
-            t=fits,
-            of=column(of),
-            v=value,
-            known=column("value", of),
-        )
+        join = "JOIN {t} AS {of} ON {v} IS NOT DISTINCT FROM {of}.value"
+        joins.append(sql(join, t=fits, of=column(of), v=value))
         shown.append(alias(column("label", of), name))
     rows = sql(
         "SELECT * FROM (SELECT n.{r} AS {r}, {shown} FROM {n} AS n {joins}) AS f "
@@ -314,7 +301,7 @@ def _fitted(
         r=column(record),
         shown=shown,
         n=numbered,
-        joins=joins,
+        joins=joined(joins, " "),
         exported=exported,
         f=[column(name, "f") for name in here],
         e=[exp.cast(column(name, "e"), "TEXT") for name in here],
@@ -345,17 +332,14 @@ def _collapsed(
 def refused_or_told(
     engine: Engine, source: Table, draft: Draft, others: Sequence[CatalogueRow], *, refuses: bool
 ) -> str:
-    """Say what a release that is being published gives away together with others.
+    """Say what a release that is being published gives away together with others of the same source.
 
     Args:
         engine: Where all is; the cut of the draft is recorded.
         source: The records that the draft was made from.
         draft: What is being published.
-        others: Other releases of the same source.
+        others: The others.
         refuses: Whether to refuse where they make a class smaller, or cannot be compared.
-
-    Raises:
-        GuaranteeNotMet: So it is.
     """
     catalog, schema = engine.current()
     shape = Shape.of_draft(draft, catalog, schema)

@@ -19,11 +19,7 @@ def control_table(release: str) -> Table:
 
 
 def control_of(engine: Engine, row: CatalogueRow) -> Table | None:
-    """Give the records that were split off for a release; None where none were.
-
-    Raises:
-        InvalidSource: Their table is gone.
-    """
+    """Give the records that were split off for a release; None where none were."""
     if row.parameters.get(CONTROL) is None:
         return None
     table = control_table(row.release)
@@ -39,15 +35,8 @@ def control_of(engine: Engine, row: CatalogueRow) -> Table | None:
 def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) -> Table:
     """Find the records that a release was made from: its source, without those that were split off.
 
-    Args:
-        engine: Where all is.
-        row: The release.
-        source: Its source, or some records of it, where that is not found by the name in the catalogue.
-
-    Raises:
-        InvalidSource: The source is gone or changed.
-
-    Cost: nothing where nothing was split off, else one copy of the source.
+    A source, or some records of it, may be given where it is not found by the name in the catalogue. Costs a
+    copy of the source where some were split off.
     """
     try:
         source = source or engine.find(row.source)

@@ -57,8 +57,7 @@ def write_file(engine: Engine, shape: Shape, method: str, asked: ExportOptions) 
 def check_export(path: Path, *, force: bool) -> None:
     """Refuse a file that no release can be written to, before there is a release."""
     _format(path, None, formula_safe=False)
-    _check_name(path)
-    _refuse_existing(path, force=force)
+    _check_path(path, force=force)
 
 
 def write_page(engine: Engine, path: Path, content: bytes, *, force: bool) -> None:
@@ -103,18 +102,17 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
 
 def check_target(engine: Engine, path: Path, *, force: bool) -> None:
     """Refuse a file that cannot be written, or may not be replaced."""
-    _check_name(path)
+    _check_path(path, force=force)
     if not os.path.lexists(path):
         return
-    _refuse_existing(path, force=force)
     for (name,) in engine.query(text("release/database_files"), step="database files"):
         with contextlib.suppress(OSError):
             if os.path.samefile(name, path):
                 raise NameTaken(f"{path} is a database that is open here.", "Give another file.")
 
 
-def _check_name(path: Path) -> None:
-    """Refuse what no file can be called, in words; the system's own come late and say little."""
+def _check_path(path: Path, *, force: bool) -> None:
+    """Refuse what no file can be called, in words, and what is there; the system's own come late."""
     if "\0" in str(path):
         raise InvalidOption("The path of the file holds a NUL character.", "Give a path without it.")
     if not os.path.isdir(path.parent) or not os.access(path.parent, os.W_OK):
@@ -125,6 +123,7 @@ def _check_name(path: Path) -> None:
             f"The name of the file has {length} bytes, and {path.parent} takes {most} at most.",
             "Give a shorter name.",
         )
+    _refuse_existing(path, force=force)
 
 
 def _longest_name(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""What masked columns show, in SQL: states of a release, bounds of intervals, bins.
+"""What masked columns show: states of a release, bounds of intervals, bins, and words for the cut.
 
 Every state of a top-down run keeps the promise, and follows from the frozen table and ``ppdm.steps`` alone. A
 label that a step brought shows, before that step, what the step refined: for a disclosure the symbol, for a
@@ -8,17 +8,20 @@ specialization the parent node, for a split the whole interval. Whatever the ste
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Column
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, text
 from ppdm_sql.engine.types import read, type_tree, wide_type
 from ppdm_sql.privacy import Requirement, Value
 from ppdm_sql.privacy.level import level_of
-from ppdm_sql.release.layout import Bound, ReleasedColumn, Shape
+from ppdm_sql.release.catalogue import parts
+from ppdm_sql.release.layout import Bound, Measured, ReleasedColumn, Shape, Treatment
 
 # -- states -----------------------------------------------------------------------------------------
 
@@ -45,7 +48,7 @@ def state(shape: Shape, step: exp.Expression) -> Statement:
     ]
     at = bind("release/labels_at", tables={}, values={"release": shape.name, "step": step})
     return sql(
-        "{shown} SELECT {values} FROM {rows} {joins} WHERE {is_kept} {grouped} ORDER BY ALL",
+        "{shown} SELECT {values} FROM {rows} {joins} WHERE {is_kept} {grouped} ORDER BY ALL ASC",
         shown=sql("WITH shown AS ({at})", at=at) if sources else sql(""),
         values=[
             sql("{v} AS {name}", v=_at_step(shape, item, labels), name=column(item.name))
@@ -85,7 +88,7 @@ def partitions(
         held = sql("{c} IS NOT DISTINCT FROM {v}", c=column(sensitive, "p"), v=literal(value))
         counted[f"protected_{number}"] = shape.records("p", where=held)
     return sql(
-        "SELECT {shown} FROM ({rows}) AS p GROUP BY ALL ORDER BY ALL",
+        "SELECT {shown} FROM ({rows}) AS p GROUP BY ALL ORDER BY ALL ASC",
         shown=[
             *(column(name, "p") for name in shape.masked),
             *(
@@ -129,8 +132,8 @@ def bound_of(label: Statement | exp.Expression, bound: Bound, type_text: str) ->
         for pattern, group in _PATTERNS[bound]
     ]
     # at most one of them is there
-    text = exp.Nullif(this=exp.Anonymous(this="concat", expressions=found), expression=literal(""))
-    return exp.TryCast(this=text, to=type_tree(type_text))
+    first = exp.Nullif(this=exp.Anonymous(this="concat", expressions=found), expression=literal(""))
+    return exp.TryCast(this=first, to=type_tree(type_text))
 
 
 def bound_beside(item: ReleasedColumn, label: Statement | exp.Expression) -> exp.Expression | None:
@@ -184,7 +187,133 @@ def _bins(released: Sequence[ReleasedColumn]) -> dict[str, Sequence[str]]:
     return {item.name.lower(): item.bins for item in released if item.bins}
 
 
-def _bound(text: str, type_text: str) -> exp.Expression:
+def _bound(bound: str, type_text: str) -> exp.Expression:
     """Read a bound in the type of the values, or in one that also holds what lies between them."""
     wide = wide_type(type_text) or type_text
-    return read(literal(text), type_text if _WHOLE.fullmatch(text) else wide)
+    return read(literal(bound), type_text if _WHOLE.fullmatch(bound) else wide)
+
+
+# -- the cut, and words for it ----------------------------------------------------------------------
+
+SHOWN: dict[Treatment, str] = {
+    "lower bound": "the lower bounds of intervals",
+    "upper bound": "the upper bounds of intervals",
+    "swapped": "some values are swapped",
+    "randomized": "values with noise",
+    "discretized": "cells in place of values",
+    "sensitive": "as it is (sensitive)",
+    "class": "as it is (the class)",
+    "kept": "as it is",
+    "pseudonym": "pseudonym",
+    "count": "the number of records",
+}
+"""What a column shows that is not masked, by its treatment."""
+_BOUNDED = re.compile(r"[\[(].*, .*[\])]")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the tree of a masked column, a row of ``ppdm.taxonomies``.
+
+    Args:
+        attribute: The column.
+        node: Its number; parents have smaller ones than their children.
+        parent: The number of its parent, None for the root.
+        label: What the release shows for it; None is NULL.
+        lower: For an interval the text of the lower bound, which it includes.
+        upper: For an interval the text of the upper bound.
+        closed: For an interval whether the upper bound is included.
+        shown: Whether it is in the cut.
+    """
+
+    attribute: str
+    node: int
+    parent: int | None
+    label: str | None
+    lower: str | None
+    upper: str | None
+    closed: bool | None
+    shown: bool
+
+
+def nodes_of(engine: Engine, release: str, attribute: str | None = None) -> list[Node]:
+    """List the nodes of one column's tree, or of all columns those of the cut and above, parents first."""
+    if "taxonomies" not in parts(engine):
+        return []
+    params = {"release": release, "attribute": attribute}
+    return [Node(*row) for row in engine.query(text("release/taxonomy"), params, step="taxonomy")]
+
+
+def told(
+    columns: Sequence[ReleasedColumn],
+    symbol: str,
+    nodes: Sequence[Node] = (),
+    measures: Sequence[Measured] = (),
+    counted: Callable[[ReleasedColumn], tuple[Collection[str | None], int]] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """Say what became of each column of a release."""
+    found, trees = {one.measure: one for one in measures}, defaultdict[str, list[Node]](list)
+    for node in nodes:
+        trees[node.attribute].append(node)
+    for item in columns:
+        tree = trees[item.name]
+        labels: Collection[str | None] = [node.label for node in tree if node.shown]
+        number = len(labels)
+        if item.treatment in SHOWN or not (labels or counted):
+            yield item.name, SHOWN.get(item.treatment, item.treatment)
+            continue
+        if counted is not None and (of_rows := counted(item))[1]:  # an empty release shows no label
+            labels, number = of_rows
+        of = found.get(f"values disclosed: {item.name}")
+        loss = found.get(f"generalized information loss: {item.name}")
+        lossless = loss is not None and loss.after == 0
+        if item.treatment == "suppressed" and (lossless or symbol not in labels) and number > 1:
+            yield item.name, "as it is"
+        elif lossless and number > 1 and not _are_intervals(labels):  # leaves may stand for several values
+            yield item.name, f"{number:,} labels, the finest of its hierarchy"
+        else:
+            yield item.name, _words(item, symbol, labels, number, of and of.before, _levels(tree))
+
+
+def _levels(nodes: Sequence[Node]) -> set[int]:
+    """Give how far below the top of its tree a column's labels stand; NULL, which no tree has, aside."""
+    depths: dict[int | None, int] = {None: -1}
+    for node in nodes:
+        depths[node.node] = depths[node.parent] + 1
+    return {depths[node.node] for node in nodes if node.shown and node.label is not None}
+
+
+def _are_intervals(labels: Collection[str | None]) -> bool:
+    """Tell whether most labels are intervals."""
+    return sum(_BOUNDED.fullmatch(label or "") is not None for label in labels) * 2 > len(labels)
+
+
+def _words(
+    item: ReleasedColumn,
+    symbol: str,
+    labels: Collection[str | None],
+    number: int,
+    of: float | None,
+    at: Collection[int],
+) -> str:
+    """Say what a masked column shows.
+
+    Example:
+        >>> sex, job = ReleasedColumn("sex", "suppressed"), ReleasedColumn("job", "generalized")
+        >>> _words(sex, "*", ["*"], 1, None, ()), _words(sex, "*", ["f", "*"], 2, 3, ())
+        ('* in every record', '1 of 3 values, * for the others')
+        >>> _words(job, "*", ["Cook", "Any"], 2, None, {0, 1})
+        '2 labels, 0 to 1 levels below the top of its hierarchy'
+    """
+    if number == 1:
+        (label,) = labels
+        return f"{'NULL' if label is None else label} in every record"
+    if item.treatment == "suppressed":
+        shown = f"{number - 1:,}" + (f" of {of:,.0f}" if of else "")
+        return f"{shown} value{'s' * ((of or number - 1) != 1)}, {symbol} for the others"
+    if _are_intervals(labels):
+        return f"{number:,} intervals"
+    if not at:
+        return f"{number:,} labels"
+    below = " to ".join(dict.fromkeys(map(str, (min(at), max(at)))))
+    return f"{number:,} labels, {below} level{'s' * ({*at} != {1})} below the top of its hierarchy"

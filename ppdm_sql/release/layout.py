@@ -67,21 +67,15 @@ class Draft:
     """A release that is ready but not yet published.
 
     Args:
-        name: Name of the release and of its view.
-        method: Such as ``PDA``.
         source: The source table as the user wrote it; stays with the owner.
-        requirements: What must hold on the published table.
         parameters: Options of the method, as JSON can hold them.
-        stopped: Why the method ended.
         select: A SELECT of exactly ``columns``, ordered by released values only.
         count: The released column that says how many records a row stands for.
-        columns: The released columns, in order.
         symbol: What stands for a suppressed value.
         rows: Number of records.
         steps: Working table ``(step, attribute, parent, children, score, gain, loss)``; None for a method
             that does not descend step by step, whose release has no earlier states.
         cuts: Working table ``(attribute, value, generalized)``, or None.
-        measures: What was measured before and after.
         taxonomies: Working table ``(attribute, node, parent, label, lower, upper, closed, shown)``, one row
             per node of a masked column's tree; ``lower``, ``upper`` and ``closed`` (upper bound included) for
             intervals, ``shown`` for the nodes of the cut.
@@ -144,24 +138,14 @@ def person_column(released: Iterable[str]) -> str:
 class Shape:
     """The objects of one release by name, and its columns.
 
-    The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have.
+    The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have. What a draft
+    has, too, is the same here.
 
     Args:
-        name: The release.
         catalog: The database it stands in, as it is called now.
         schema: The schema of the view and the macro.
-        columns: The released columns, in order.
-        count: The column that says how many records a row stands for, or None.
-        symbol: What stands for a suppressed value.
         stepwise: Whether there are earlier states, and the macro that gives them.
-        marginals: For columns that a method changed, the records of each value, as text, when published.
-        moments: For columns with noisy numbers, their moments when published.
-        person: Where requirements count persons, the column of the frozen table with a number for each, which
-            nothing shows.
-        persons: How many there are.
-        first: The first step whose state keeps the requirements.
-        outside: Whether the rows stand outside of the database alone; a view is in the place of the frozen
-            table then, and reads their files.
+        outside: Whether a view that reads files is in the place of the frozen table.
         working: The working table that holds the rows while nothing is published; None for the frozen table.
     """
 

@@ -163,13 +163,7 @@ WHERE s.n <> 0""",
 
 @dataclass
 class Placing:
-    """The rows of one release on their way.
-
-    Args:
-        engine: The database.
-        location: Where they go.
-        store: Writes and reads them.
-    """
+    """The rows of one release on their way."""
 
     engine: Engine
     location: Location

@@ -58,15 +58,7 @@ class Recoding:
 
     @classmethod
     def of(cls, engine: Engine, row: CatalogueRow, shape: Shape, source: Table) -> Recoding:
-        """Map the values of a table.
-
-        Raises:
-            UnknownColumn: The table lacks a masked column.
-            InvalidSource: Values cannot be compared with the release's, or the count column is none.
-            InvalidOption: The release was published without its trees.
-
-        Cost: one scan of each masked column.
-        """
+        """Map the values of a table, whose masked columns are scanned once."""
         found, count = _found(engine, shape, source)
         counted = replace(shape, count=count)
         return cls(counted, source, found, tuple(mapped(engine, row, counted, source, found)))

@@ -19,14 +19,13 @@ from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE, CatalogueRow
 from ppdm_sql.release.control import CONTROL, control_table
-from ppdm_sql.release.labels import partitions, protected_values, state
+from ppdm_sql.release.labels import Node, nodes_of, partitions, protected_values, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, removals
 from ppdm_sql.release.verification import Verification, reads_release, verify
 from ppdm_sql.results import Result, ResultTable, attacking, report
 
 if TYPE_CHECKING:
-    from ppdm_sql.release.cut_tree import Node
     from ppdm_sql.release.placing import Placing
     from ppdm_sql.risk.attempts import Attacks
 
@@ -62,7 +61,6 @@ class Steps(list[Step], Result):
     """What was done, in order."""
 
     def tables(self) -> list[ResultTable]:
-        """Give a row a step."""
         return [ResultTable("", [item.name for item in fields(Step)], [astuple(step) for step in self])]
 
 
@@ -153,8 +151,6 @@ class Release(Result):
 
     def _described(self, nodes: Sequence[Node], measures: Sequence[Measured]) -> list[tuple[str, object]]:
         """Describe it as the catalogue records it: names and values, in the order in which they are shown."""
-        from ppdm_sql.release.cut_tree import told  # few runs describe
-
         row = self.row()
         shape, location = row.shape(self._engine.current()[0]), row.parameters.get(LOCATION)
         elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, "noise")
@@ -220,18 +216,14 @@ class Release(Result):
         Raises:
             UnknownColumn: The release masks no such column.
         """
-        from ppdm_sql.release import cut_tree
-
         shape = self._shape()
-        return cut_tree.tree(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
+        return nodes_of(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
 
     def cut(self) -> list[Node]:
         """List the nodes that the release shows and all above them, by column, parents before children."""
-        from ppdm_sql.release import cut_tree
-
         shape = self._shape()
         place = {name: number for number, name in enumerate(shape.masked)}
-        nodes = cut_tree.cut(self._engine, shape.name)
+        nodes = nodes_of(self._engine, shape.name)
         return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
 
     def verify(self) -> Verification:
@@ -312,18 +304,16 @@ class Release(Result):
         self._engine.alone(self._drop)
 
     def _drop(self) -> None:
-        self._engine.require_autocommit()
-        shape = self._shape()
-        own = reads_release(self._engine, shape)
-        parts = catalogue.parts(self._engine)
         from ppdm_sql.release.placing import location_in, note_removal, remove
 
-        parameters = self.row().parameters
-        location, control = location_in(parameters), CONTROL in parameters
+        self._engine.require_autocommit()
+        row, shape = self._found()
+        own, parts = reads_release(self._engine, shape), catalogue.parts(self._engine)
+        location = location_in(row.parameters)
         with self._engine.transaction():
             for sql in removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
-            if control:
+            if CONTROL in row.parameters:
                 self._engine.write(f"DROP TABLE IF EXISTS {control_table(shape.name)}", step="drop")
             if location is not None:
                 note_removal(self._engine, location)
@@ -367,30 +357,20 @@ def _number(step: int, first: int = 0) -> exp.Expression:
 
 
 def get(engine: Engine, name: str) -> Release:
-    """Find a release by name.
-
-    Raises:
-        UnknownRelease: There is none; the message lists those that exist, nearest first.
-    """
+    """Find a release by name, without regard to case where none has just that."""
     return Release(engine, catalogue.find(engine, name).release)
 
 
 def publish(
     engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None
 ) -> Release:
-    """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
+    """Publish a draft in the current database and schema, in one transaction.
 
     Args:
-        engine: The connection whose current database and schema take the release.
+        engine: The connection.
         draft: What the method made.
         notices: What the user was told; read when the release is recorded, so that the audit can add some.
         placing: Where the rows go, if they are to stand outside of the database, too.
-
-    Raises:
-        NameTaken: A release, table, view or macro of that name exists.
-        GuaranteeNotMet: The audit refused the rows, or they are not those of the draft.
-
-    Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
     """
     freeze(engine, draft, notices, placing)
     return Release(engine, draft.name)

@@ -25,8 +25,8 @@ from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
 from ppdm_sql.release.composition import quasi_identifier
 from ppdm_sql.release.control import made_from
-from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
+from ppdm_sql.release.labels import Node, told
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise

@@ -57,30 +57,12 @@ LEFT JOIN (
             t.node,
             3 AS tier
         FROM column_values AS e
-        JOIN column_leaves AS t
-            ON e.place >= t.lower
-        WHERE t.upper IS NULL
-        UNION ALL
-        SELECT
-            e.value,
-            t.node,
-            3 AS tier
-        FROM column_values AS e
-        JOIN column_leaves AS t
-            ON e.place <= t.upper
-        WHERE t.lower IS NULL
-            AND (t.closed OR e.place < t.upper)
-        UNION ALL
-        SELECT
-            e.value,
-            t.node,
-            3 AS tier
-        FROM column_values AS e
-        JOIN column_leaves AS t
-            ON e.value IS NOT NULL
-        WHERE t.lower IS NULL
-            AND t.upper IS NULL
-            AND NOT t.closed
+        CROSS JOIN column_leaves AS t
+        WHERE e.value IS NOT NULL
+            AND (t.lower IS NULL OR t.upper IS NULL)
+            AND (t.lower IS NULL OR e.place >= t.lower)
+            AND (t.upper IS NULL OR e.place < t.upper OR e.place = t.upper AND t.closed)
+            AND (t.lower IS NOT NULL OR t.upper IS NOT NULL OR NOT t.closed)
     ) AS m
     GROUP BY m.value
 ) AS f

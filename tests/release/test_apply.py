@@ -28,7 +28,6 @@ from ppdm_sql.errors import (
 )
 from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import publish
-from ppdm_sql.release.recoding import Recoding
 
 RECORDS = staff.records()
 STRANGE: dict[str, list[Any]] = {
@@ -110,9 +109,11 @@ def test_the_source_of_a_release_shows_the_release_and_nothing_is_unseen(db: ppd
     assert rows_of(db, "made") == db.release("safe").relation().fetchall()
 
 
-def test_the_new_table_has_the_columns_of_the_release_and_no_other(db: ppdm_sql.Database) -> None:
+def test_the_new_table_has_the_columns_of_the_release_and_nothing_else_is_left(db: ppdm_sql.Database) -> None:
     staff.write(db.engine, "new", strangers())
+    before = tables(db)
     db.apply("safe", "new", into="made")
+    assert sorted([*before, ("made",)]) == tables(db)
     assert types_of(db, "made") == staff.FROZEN_TYPES
     assert list(types_of(db, "made")) == staff.NAMES
 
@@ -157,16 +158,6 @@ def test_an_empty_table_gives_an_empty_one(db: ppdm_sql.Database) -> None:
     db.engine.connection.execute("DELETE FROM new")
     applied = db.apply("safe", "new", into="made", unseen="refuse")
     assert (applied.rows, applied.findings, rows_of(db, "made")) == (0, (), [])
-
-
-def test_the_select_alone_serves_inside_a_workspace(db: ppdm_sql.Database) -> None:
-    new, engine = strangers(), db.engine
-    staff.write(engine, "new", new)
-    row = db.release("safe").row()
-    with engine.workspace():
-        select = Recoding.of(engine, row, row.shape("memory"), engine.find("new")).rows()
-        found = engine.connection.execute(select.sql("duckdb")).fetchall()
-    assert Counter(found) == staff.expected(new)
 
 
 # -- how values are compared ----------------------------------------------------------------------
@@ -399,13 +390,6 @@ def test_an_open_transaction_is_refused_and_left_alone(db: ppdm_sql.Database) ->
 
 
 # -- what is left behind --------------------------------------------------------------------------
-
-
-def test_a_run_leaves_the_new_table_and_nothing_else(db: ppdm_sql.Database) -> None:
-    staff.write(db.engine, "new", strangers())
-    before = tables(db)
-    db.apply("safe", "new", into="made")
-    assert sorted([*before, ("made",)]) == tables(db)
 
 
 def test_a_run_that_fails_in_the_audit_leaves_nothing(

@@ -17,7 +17,6 @@ from staff import AGE, CITY, JOB, MASKED, PAY, REFINEMENTS
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet, UnknownColumn
-from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import Release, get, publish, releases
 from ppdm_sql.release.labels import bound_of
 
@@ -49,20 +48,9 @@ def test_every_state_shows_what_the_steps_had_reached(engine: Engine, count: boo
     for step in range(len(REFINEMENTS) + 2):
         rows = engine.connection.execute(f"FROM safe_at({step})").fetchall()
         assert rows == release.at(step).fetchall()
+        assert release.at(step).columns == release.relation().columns
+        assert release.at(step).types == release.relation().types
         assert counted(rows, count=count) == staff.expected(RECORDS, step), step
-
-
-def test_a_state_has_the_columns_and_types_of_the_release(engine: Engine) -> None:
-    release = publish(engine, staff.draft(engine, RECORDS))
-    assert release.at(3).columns == release.relation().columns == staff.NAMES
-    assert release.at(3).types == release.relation().types
-
-
-def test_the_most_general_state_shows_the_tops_alone(engine: Engine) -> None:
-    publish(engine, staff.draft(engine, RECORDS))
-    names = ", ".join(map(quote, MASKED))
-    found = engine.connection.execute(f"SELECT DISTINCT {names} FROM safe_at(0)").fetchall()
-    assert found == [tuple(staff.TREES[name].root for name in MASKED)]
 
 
 def test_partitions_are_over_the_masked_columns_of_every_kind(engine: Engine) -> None:
@@ -274,15 +262,6 @@ def test_a_dropped_release_takes_its_trees_along_and_leaves_those_of_others(engi
     publish(engine, staff.draft(engine, RECORDS)).drop()
     assert engine.connection.execute("FROM ppdm.taxonomies").fetchall() == before
     assert get(engine, "first").cut()
-
-
-def test_a_refused_release_leaves_no_trees(engine: Engine) -> None:
-    with pytest.raises(GuaranteeNotMet):
-        publish(engine, staff.draft(engine, RECORDS, requirements=(KAnonymity(50, (JOB,)),)))
-    tables = engine.connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE NOT temporary"
-    ).fetchall()
-    assert tables == []
 
 
 def old(engine: Engine) -> Release:

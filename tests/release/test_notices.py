@@ -116,26 +116,18 @@ def test_quiet_hides_information_but_not_what_is_not_as_asked(tmp_path: Path) ->
     assert quiet.stderr == f"Warning: {TEXT}\n"
 
 
-def test_a_call_in_sql_warns_too_and_the_release_has_the_notices() -> None:
-    connection = people()
-    ppdm_sql.register(connection)
-    with pytest.warns(PpdmWarning, match="identifiable"):
-        connection.execute(
-            "CALL ppdm_swap('t', 'safe', confidential := ['ill'], by := ['age'], proportion := 0.5, "
-            "seed := 1)"
-        ).fetchall()
-    (row,) = connection.execute("SELECT parameters ->> '$.notices[1]' FROM ppdm.releases").fetchall()
-    assert row == (TEXT,)
+SWAP = "CALL ppdm_swap('t', 'safe', confidential := ['ill'], by := ['age'], proportion := 0.5, seed := 1)"
 
 
-def test_a_call_in_sql_says_the_notice_where_warnings_are_errors() -> None:
+def test_a_call_in_sql_warns_too_and_publishes_nothing_where_warnings_are_errors() -> None:
     connection = people()
     ppdm_sql.register(connection)
     with warnings.catch_warnings():
         warnings.simplefilter("error", PpdmWarning)
         with pytest.raises(duckdb.Error, match="Whoever knows the seed"):
-            connection.execute(
-                "CALL ppdm_swap('t', 'safe', confidential := ['ill'], by := ['age'], proportion := 0.5, "
-                "seed := 1)"
-            ).fetchall()
+            connection.execute(SWAP).fetchall()
     assert ppdm_sql.open(connection).releases() == []
+    with pytest.warns(PpdmWarning, match="identifiable"):
+        connection.execute(SWAP).fetchall()
+    (row,) = connection.execute("SELECT parameters ->> '$.notices[1]' FROM ppdm.releases").fetchall()
+    assert row == (TEXT,)

@@ -12,6 +12,7 @@ import pytest
 import ppdm_sql
 
 HIDDEN = "hidden-value"
+TYPES = ["VARCHAR", "VARCHAR", "VARCHAR", "INTEGER"]
 
 
 @pytest.fixture
@@ -37,54 +38,35 @@ def packed(tmp_path: Path) -> Iterator[tuple[ppdm_sql.Database, ppdm_sql.Release
         yield db, release
 
 
-def test_the_frozen_table_stores_only_released_values(
-    packed: tuple[ppdm_sql.Database, ppdm_sql.Release],
-) -> None:
-    connection = packed[0].engine.connection
-    types = dict(row[:2] for row in connection.execute("DESCRIBE ppdm.release_safe").fetchall())
-    assert types["job"].startswith("ENUM(")
-    assert types["age"] == "INTEGER"
-    assert not any(HIDDEN in type_text for type_text in types.values())
-    assert connection.execute(
-        "SELECT count(*) FROM duckdb_types() WHERE type_name LIKE 'ppdm%'"
-    ).fetchone() == (0,)
-
-
-def test_readers_see_text(packed: tuple[ppdm_sql.Database, ppdm_sql.Release]) -> None:
-    db, release = packed
-    connection = db.engine.connection
-    for name in ("safe", "safe_at(1)"):
-        types = [row[1] for row in connection.execute(f"DESCRIBE FROM {name}").fetchall()]
-        assert types == ["VARCHAR", "VARCHAR", "VARCHAR", "INTEGER"]
-    assert connection.sql("SELECT DISTINCT job FROM safe_at(0)").fetchall() == [("*",)]
-    assert {row[0] for row in release.relation().fetchall()} > {"*", "=cook"}
-    assert release.verify().holds
-
-
-def test_a_packed_release_reads_the_same_after_reopening(
+def test_the_frozen_table_stores_only_released_values_and_readers_see_text(
     packed: tuple[ppdm_sql.Database, ppdm_sql.Release], tmp_path: Path
 ) -> None:
     db, release = packed
+    connection = db.engine.connection
+    types = dict(row[:2] for row in connection.execute("DESCRIBE ppdm.release_safe").fetchall())
+    assert types["job"].startswith("ENUM(") and types["age"] == "INTEGER"
+    assert not any(HIDDEN in type_text for type_text in types.values())
+    left = "SELECT count(*) FROM duckdb_types() WHERE type_name LIKE 'ppdm%'"
+    assert connection.execute(left).fetchone() == (0,)
+    for name in ("safe", "safe_at(1)"):
+        assert [row[1] for row in connection.execute(f"DESCRIBE FROM {name}").fetchall()] == TYPES
+    assert connection.sql("SELECT DISTINCT job FROM safe_at(0)").fetchall() == [("*",)]
     rows = release.relation().fetchall()
-    db.engine.connection.close()
+    assert {row[0] for row in rows} > {"*", "=cook"}
+    assert release.verify().holds
+    connection.close()
     with ppdm_sql.open(tmp_path / "people.duckdb", read_only=True) as again:
         assert again.release("safe").relation().fetchall() == rows
         assert again.release("safe").verify().holds
 
 
-def test_formulas_of_packed_text_are_made_safe(
+def test_exports_hold_text_and_formulas_in_it_are_made_safe(
     packed: tuple[ppdm_sql.Database, ppdm_sql.Release], tmp_path: Path
 ) -> None:
     packed[1].export(tmp_path / "safe.csv", formula_safe=True)
     text = (tmp_path / "safe.csv").read_text(encoding="utf-8")
-    assert "'=cook" in text
-    assert "\n=cook" not in text
-
-
-def test_an_exported_database_holds_text(
-    packed: tuple[ppdm_sql.Database, ppdm_sql.Release], tmp_path: Path
-) -> None:
+    assert "'=cook" in text and "\n=cook" not in text
     packed[1].export(tmp_path / "out.duckdb")
     with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as out:
-        assert [row[1] for row in out.execute("DESCRIBE safe").fetchall()] == ["VARCHAR"] * 3 + ["INTEGER"]
+        assert [row[1] for row in out.execute("DESCRIBE safe").fetchall()] == TYPES
     assert HIDDEN.encode() not in (tmp_path / "out.duckdb").read_bytes()
