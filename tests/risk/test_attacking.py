@@ -131,6 +131,18 @@ def test_two_crossing_cuts_are_exceeded(db: ppdm_sql.Database, con: duckdb.DuckD
     assert possible.difference >= 0
 
 
+@pytest.mark.parametrize("control", [0, "20%"])
+def test_a_swap_of_real_numbers_is_composed_with_releases_of_columns_that_it_does_not_read(
+    db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection, control: float | str
+) -> None:
+    con.execute("CREATE TABLE paid AS SELECT *, card / 7 AS pay FROM people")
+    db.suppress("paid", ["k >= 3 on sex, town"], into="one", control=control)
+    asked: dict[str, Any] = {"confidential": ["pay"], "by": ["age"], "bins": {"pay": 4}, "proportion": 0.3}
+    with pytest.warns(ppdm_sql.PpdmWarning, match="'one'. Who has all of them"):
+        db.swap("paid", into="two", seed=1, **asked)
+    assert db.release("two").verify().holds
+
+
 def test_refusing_a_composition_publishes_nothing(db: ppdm_sql.Database) -> None:
     db.suppress("people", ["k >= 3 on sex, town"], into="one")
     with pytest.raises(ppdm_sql.GuaranteeNotMet, match="Nothing was published"):

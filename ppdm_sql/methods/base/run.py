@@ -147,10 +147,10 @@ class Run(ABC, Generic[Transformed]):
                 f"{option} reads tables of DuckDB, and {self.source!r} is elsewhere.",
                 "Copy it into the file, or leave the option out.",
             )
-        if not share:
-            return
-        of = self.engine, self.table, self.roles.person, self.roles.count
-        self.table, self.control = split_off(*of, share, source_name=self.source)
+        if share:
+            of = self.engine, self.table, self.roles.person, self.roles.count
+            self.table, self.control = split_off(*of, share, source_name=self.source)
+        self.whole_source = self.table  # with every column, whatever of them the method reads
 
     def _placing(self) -> AbstractContextManager[Placing | None]:
         """Let the rows be placed outside of the database, too, where that is asked for."""
@@ -224,7 +224,8 @@ class Run(ABC, Generic[Transformed]):
 
         if others := list(others_of(self.engine, source, draft.name)):
             with self.engine.workspace():
-                self.progress.notice(refused_or_told(self.engine, self.table, draft, others, refuses=refuses))
+                of = self.engine, self.whole_source, draft, others
+                self.progress.notice(refused_or_told(*of, refuses=refuses))
 
     def _notice_rows(self, draft: Draft, rows: exp.Select) -> None:
         """Tell who is alone by what is released as it is."""
