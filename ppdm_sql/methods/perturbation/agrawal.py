@@ -46,20 +46,30 @@ def generate_agrawal(engine: Engine, asked: AgrawalRequest, progress: Progress) 
     """Make a table of synthetic persons; see :meth:`ppdm_sql.Database.generate_agrawal`."""
     _check(asked)
     engine.require_autocommit()
-    into, seed = asked.into, asked.seed
-    place = check_free(engine, into)
-    target = Table(into, place.schema, place.catalog)
-    seed = secrets.randbelow(2**32) if seed is None else seed
+    place = check_free(engine, asked.into)
+    target = Table(asked.into, place.schema, place.catalog)
+    seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
+    kept = (0, 0)
     try:
-        progress.start(f"generating {into}")
+        progress.start(f"generating {asked.into}")
         with engine.workspace(), engine.transaction():
-            creation = bind("perturbation/create_agrawal", tables={"target": target})
-            engine.write(creation, step="create agrawal")
-            generation = _Generation(engine, target, asked)
-            generation.fill(seed, progress)
+            engine.write(
+                bind("perturbation/create_agrawal", tables={"target": target}), step="create agrawal"
+            )
+            for part in itertools.count():
+                if not (left := asked.rows - sum(kept)):
+                    break
+                drawn = min(MOST_DRAWN, 3 * left + 100 if asked.balanced else left)
+                with registered(engine, _draws(seed, part, drawn)) as draws:
+                    tables, values = {"draws": draws}, {"function": asked.function}
+                    drawing = bind("perturbation/agrawal_candidates", tables=tables, values=values)
+                    candidates = engine.materialize("candidates", drawing)
+                kept = _keep(engine, candidates, target, asked, kept)
+                engine.discard(candidates)
+                progress.update(records=sum(kept))
     finally:
         progress.stop()
-    return Generated(into, seed, dict(zip(CLASSES, generation.kept, strict=True)))
+    return Generated(asked.into, seed, dict(zip(CLASSES, kept, strict=True)))
 
 
 def _check(asked: AgrawalRequest) -> None:
@@ -71,39 +81,20 @@ def _check(asked: AgrawalRequest) -> None:
         raise InvalidOption(f"The seed {asked.seed} cannot be used.", "Give --seed a whole number from 0 on.")
 
 
-class _Generation:
-    """Draws candidates and keeps those that a class has room for, until all records are there."""
-
-    def __init__(self, engine: Engine, target: Table, asked: AgrawalRequest) -> None:
-        self.engine, self.target, self.function, self.rows = engine, target, asked.function, asked.rows
-        self.balanced, self.kept = asked.balanced, (0, 0)
-
-    def fill(self, seed: int, progress: Progress) -> None:
-        for part in itertools.count():
-            if not (left := self.rows - sum(self.kept)):
-                return
-            drawn = min(MOST_DRAWN, 3 * left + 100 if self.balanced else left)
-            with registered(self.engine, _draws(seed, part, drawn)) as draws:
-                tables, values = {"draws": draws}, {"function": self.function}
-                drawing = bind("perturbation/agrawal_candidates", tables=tables, values=values)
-                candidates = self.engine.materialize("candidates", drawing)
-            self._keep(candidates)
-            self.engine.discard(candidates)
-            progress.update(records=sum(self.kept))
-
-    def _keep(self, candidates: Table) -> None:
-        """Insert candidates: all of them, or where classes are balanced as many of one as of the other."""
-        counting = "SELECT count(*) FILTER (in_group_a), count(*) FILTER (NOT in_group_a) FROM {c}"
-        ((drawn_a, drawn_b),) = self.engine.query(sql(counting, c=candidates), step="agrawal groups")
-        a, b = drawn_a, drawn_b
-        if self.balanced:
-            even, room = min(a, b), ((self.rows + 1) // 2 - self.kept[0], self.rows // 2 - self.kept[1])
-            a, b = min(even, room[0]), min(even, room[1])
-        values = {"drawn_a": drawn_a, "kept_a": a, "drawn_b": drawn_b, "kept_b": b}
-        tables = {"candidates": candidates, "target": self.target}
-        inserting = bind("perturbation/insert_agrawal", tables=tables, values=values)
-        self.engine.write(inserting, step="insert agrawal")
-        self.kept = self.kept[0] + a, self.kept[1] + b
+def _keep(
+    engine: Engine, candidates: Table, target: Table, asked: AgrawalRequest, kept: tuple[int, int]
+) -> tuple[int, int]:
+    """Insert candidates: all of them, or where classes are balanced as many of one as of the other."""
+    counting = "SELECT count(*) FILTER (in_group_a), count(*) FILTER (NOT in_group_a) FROM {c}"
+    ((drawn_a, drawn_b),) = engine.query(sql(counting, c=candidates), step="agrawal groups")
+    a, b = drawn_a, drawn_b
+    if asked.balanced:
+        a = min(drawn_a, drawn_b, (asked.rows + 1) // 2 - kept[0])
+        b = min(drawn_a, drawn_b, asked.rows // 2 - kept[1])
+    values = {"drawn_a": drawn_a, "kept_a": a, "drawn_b": drawn_b, "kept_b": b}
+    tables = {"candidates": candidates, "target": target}
+    engine.write(bind("perturbation/insert_agrawal", tables=tables, values=values), step="insert agrawal")
+    return kept[0] + a, kept[1] + b
 
 
 def _draws(seed: int, part: int, size: int) -> dict[str, NDArray[Any]]:

@@ -83,15 +83,13 @@ def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str |
 def _classes(engine: Engine, histogram: Table, by: str) -> tuple[Table, tuple[str | None, ...]]:
     coding = bind("perturbation/class_codes", tables={"histogram": histogram})
     codes = engine.materialize("class_codes", coding)
-    values = {"most": MOST_CLASSES}
-    listing = bind("perturbation/class_texts", tables={"class_codes": codes}, values=values)
-    found = engine.query(listing, step="class_texts")
-    if found and found[0][1] > MOST_CLASSES:
+    if (number := engine.size(codes)) > MOST_CLASSES:
         raise InvalidOption(
-            f"Column {by!r} has {found[0][1]} values, too many for classes.",
+            f"Column {by!r} has {number} values, too many for classes.",
             f"Name a column of no more than {MOST_CLASSES} values with --by-class.",
         )
-    return codes, tuple(text for text, _ in found)
+    listing = sql("SELECT CAST(class AS VARCHAR) FROM {codes} ORDER BY class_code", codes=codes)
+    return codes, tuple(text for (text,) in engine.query(listing, step="class texts"))
 
 
 # -- the counting statement -------------------------------------------------------------------

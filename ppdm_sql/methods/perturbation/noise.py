@@ -24,9 +24,9 @@ from typing import Any, Literal, cast
 
 from ppdm_sql.engine import Column, Engine, statements, types
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, by_name, listed, quoted, resolve
-from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.names import Table, by_name, column, listed, quoted, resolve
+from ppdm_sql.engine.source import is_stand_in, over, source_of
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import InvalidOption, InvalidSource, kind_of
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, scale_for
 from ppdm_sql.privacy.quoting import read_share
@@ -311,11 +311,8 @@ def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     amount = float(found[1]) / (100 if level else 1)
     if not (math.isfinite(amount) and amount > 0):
         raise _refused(asked, text, "the noise must be above 0")
-    return _with_clauses(replace(asked, amount=amount, level=level), rest[found.end() :], text)
-
-
-def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
-    words: set[str] = set()
+    asked, rest = replace(asked, amount=amount, level=level), rest[found.end() :]
+    words = set[str]()
     bounds: tuple[float, float] | None = None
     while rest.strip():
         clause = _CLAUSE.match(rest)
@@ -323,11 +320,14 @@ def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
             raise _refused(asked, text, f"{rest.strip()!r} is not understood")
         rest = rest[clause.end() :]
         if clause["at"]:
-            if not asked.level:
+            if not level:
                 raise _refused(asked, text, "a confidence belongs to a privacy level, written with %")
             asked = replace(asked, confidence=float(read_share(clause["at"], "at")))
         elif clause["on"]:
-            bounds = _bounds(asked, clause["on"], text)
+            lower, upper = (float(part) for part in clause["on"].split(","))
+            if not (lower < upper and math.isfinite(upper - lower)):
+                raise _refused(asked, text, "the range is not two ascending numbers")
+            bounds = lower, upper
         else:
             words.add(clause["word"].lower())
     if not 0 < asked.confidence < 1:
@@ -336,13 +336,6 @@ def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
         raise _refused(asked, text, "'whole' follows the range of the original, on 17,90")
     domain = None if bounds is None else Domain(*bounds, "whole" in words)
     return replace(asked, domain=domain, rounded="rounded" in words)
-
-
-def _bounds(asked: NoiseSpec, numbers: str, text: str) -> tuple[float, float]:
-    lower, upper = (float(part) for part in numbers.split(","))
-    if not (lower < upper and math.isfinite(upper - lower)):
-        raise _refused(asked, text, "the range is not two ascending numbers")
-    return lower, upper
 
 
 def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
@@ -414,7 +407,8 @@ def noise_of(
     given: dict[str, Noise] = {}
     for asked in parse_all_noise(noise):
         name = resolve(asked.column, list(columns), table=table)
-        values = categories(engine, found, columns[name]) if _unlisted(asked) else ()
+        unlisted = asked.kind == "retain" and not asked.values
+        values = tuple(categories(engine, found, columns[name])) if unlisted else ()
         given[name] = resolve_noise(replace(asked, column=name), domains.get(name), values)
     if not known and not given:
         raise InvalidOption(
@@ -450,11 +444,9 @@ def domains_given(
     return domains
 
 
-def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
-    """List the values of a column as text, in order, NULL aside, in one GROUP BY; refuse more than 1000."""
-    with engine.workspace():
-        rows = source_of(engine, table).counted(engine, [item.name], None).table
-        found = distinct_texts(engine, exact_table(engine, rows, [item]), item.name, MOST_VALUES + 1)
+def categories(engine: Engine, table: Table, item: Column) -> dict[str, int]:
+    """List the values of a column as text, in order, with the records of each; refuse more than 1000."""
+    found = value_counts(engine, table, item, MOST_VALUES + 1)
     if len(found) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",
@@ -463,15 +455,24 @@ def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
     return found
 
 
-def distinct_texts(engine: Engine, table: Table, name: str, most: int) -> tuple[str, ...]:
-    """List the different values of a column as text, in order, NULL aside, so many at most."""
-    columns, values = {"attribute": [name]}, {"most": most}
-    listing = bind("perturbation/categories", tables={"source": table}, columns=columns, values=values)
-    return tuple(value for (value,) in engine.query(listing, step="categories"))
+def value_counts(
+    engine: Engine, table: Table, item: Column, most: int | None = None, *, by_value: bool = False
+) -> dict[str, int]:
+    """Count the records of each value of a column, NULL aside, of so many values at most.
 
-
-def _unlisted(asked: NoiseSpec) -> bool:
-    return asked.kind == "retain" and not asked.values
+    They are texts in their order, or in that of the values; one GROUP BY where the table lives. Elsewhere,
+    equal values have equal texts once they are grouped, and collations are refused.
+    """
+    with engine.workspace():
+        exact = table if is_stand_in(engine, table) else exact_table(engine, table, [item])
+        value, query = column(item.name, "s"), "SELECT {v} AS value, count(*) AS records FROM {rows} AS s"
+        query += " WHERE {v} IS NOT NULL GROUP BY {v}" + (f" LIMIT {most}" if most else "")
+        listing = over(lambda rows: sql(query, v=value, rows=rows))
+        columns = [Column("value", item.type), Column("records", "BIGINT")]
+        listed = source_of(engine, exact).grouped(engine, listing, columns, step="known_values")
+        texts = "SELECT CAST(value AS VARCHAR) AS text, CAST(sum(records) AS BIGINT) FROM {listed} "
+        texts += "GROUP BY text ORDER BY min(value), text" if by_value else "GROUP BY text ORDER BY text"
+        return dict(engine.query(sql(texts, listed=listed), step="values"))
 
 
 def _catalogued(engine: Engine, table: Table) -> dict[str, Noise]:

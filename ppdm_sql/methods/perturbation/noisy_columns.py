@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table, column, option_for
-from ppdm_sql.engine.source import aggregated, source_of
+from ppdm_sql.engine.source import aggregated
 from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource, no_records
@@ -241,13 +241,12 @@ class _NoiseChoice:
         if not asked.values:
             self.listed.append(item.name)
         elif not set(found) <= set(asked.values):
-            counts = value_counts(self.engine, self.table, item.name)
-            records = sum(number for value, number in counts.items() if value not in asked.values)
+            records = sum(number for value, number in found.items() if value not in asked.values)
             raise InvalidSource(
                 f"Column {item.name!r} has values that are not listed, in {records:,} records.",
                 f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
             )
-        return resolve_noise(asked, None, found)
+        return resolve_noise(asked, None, tuple(found))
 
 
 @dataclass(frozen=True)
@@ -307,18 +306,6 @@ def originals(noisy: Sequence[NoisyColumn]) -> list[Statement]:
         for it in noisy
     ]
     return [sql("{v} AS x{place}", v=value, place=place) for place, value in enumerate(values)]
-
-
-def value_counts(engine: Engine, table: Table, name: str) -> dict[str, int]:
-    """Count the records of each value of a column, as text and NULL aside; one GROUP BY where it lives."""
-    with engine.workspace():
-        read = source_of(engine, table).counted(engine, [name], None)
-        number = Statement("count(*)") if read.count is None else sql("sum({n})", n=column(read.count))
-        query = (
-            "SELECT {c}::VARCHAR, {number}::BIGINT FROM {rows} WHERE {c} IS NOT NULL GROUP BY ALL ORDER BY 1"
-        )
-        found = engine.query(sql(query, c=column(name), number=number, rows=read.table), step="marginal")
-        return dict(found)
 
 
 def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], values: int) -> list[float]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -41,6 +41,7 @@ from ppdm_sql.methods.perturbation.noise import (
     as_text,
     domains_given,
     parse_all_noise,
+    value_counts,
 )
 from ppdm_sql.methods.perturbation.noise_draws import (
     Draw,
@@ -58,16 +59,17 @@ from ppdm_sql.methods.perturbation.noisy_columns import (
     moments_of,
     noisy_columns,
     originals,
-    value_counts,
 )
-from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows, ordered_rows, packed_text
-from ppdm_sql.methods.perturbation.person_draws import (
+from ppdm_sql.methods.perturbation.noisy_rows import (
     MEASURE,
     PERSON_DRAWS,
     WHO,
     DrawnPersons,
+    NoisyRows,
     averaging_attack,
     find_persons,
+    ordered_rows,
+    packed_text,
     person_notices,
     refuse_correlated,
 )
@@ -87,20 +89,17 @@ def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: 
     return RandomizeRun(engine, source, request, progress).publish()
 
 
-class Randomized(NamedTuple):
-    table: Table  # the noisy rows, beside their originals
-    records: int
-    key: Key  # of the noise
-    measures: Sequence[MeasureRow]  # what the noise hides, and what an attack by correlations gets back
-
-
-class RandomizeRun(Run[Randomized]):
-    """A run that draws noise for each record by itself."""
+class RandomizeRun(Run[Table]):
+    """A run that draws noise for each record by itself; the table holds noisy rows beside their originals."""
 
     request: RandomizeRequest
     roles: RandomizeRoles
     rows: Table  # what is read of the source, once the run reads it
     records: RecordKey | None  # by what its records are told apart, if that is known
+    number: int  # of the records
+    key: Key  # of the noise
+    # what the noise hides, and what an attack by correlations gets back
+    measures: Sequence[MeasureRow]
     noisy: Sequence[NoisyColumn]  # the randomized columns, once their noise is known
     persons: DrawnPersons | None = None  # where a person gets one draw
     outside: bool  # whether records and noisy rows stay where the source lives
@@ -123,26 +122,27 @@ class RandomizeRun(Run[Randomized]):
 
     # -- the run --------------------------------------------------------------------------------
 
-    def transform(self) -> Randomized:
+    def transform(self) -> Table:
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
         self.outside = self._stays_outside()
         self.rows, self.records = self._read()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        number, self.noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
-        key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
+        self.number, self.noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
+        self.key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
         if self.roles.person:
             check_persons(engine, self.rows, self.roles.person)
             self.persons = find_persons(engine, self.rows, self.roles.person, self.noisy)
             if self.request.correlated:
                 refuse_correlated(self.persons, self.noisy)
-        self._notice(key)
+        self._notice()
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing() if self.request.correlated else None
-        table = self._draw(key, mixed, number)
+        table = self._draw(mixed)
         self._notice_nulls(table)
         progress.start(f"measuring {self.request.into}")
-        return Randomized(table, number, key, self._measures(table, number, mixed))
+        self.measures = self._measures(table, mixed)
+        return table
 
     def _stays_outside(self) -> bool:
         """Tell whether records stay where they live, so that none of them travels.
@@ -200,11 +200,11 @@ class RandomizeRun(Run[Randomized]):
         """The columns that get draws."""
         return [it for it in self.noisy if not isinstance(it.noise, Cells)]
 
-    def _draw(self, key: Key, mixed: Floats | None, number: int) -> Table:
-        engine, columns = (
-            self.engine,
-            [Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in self._drawn],
-        )
+    def _draw(self, mixed: Floats | None) -> Table:
+        engine, key = self.engine, self.key
+        columns = [
+            Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in self._drawn
+        ]
         context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
         records, of_records, of_persons = None, None, None
         if columns and (records := self._drawn_records()) is not None:
@@ -213,7 +213,7 @@ class RandomizeRun(Run[Randomized]):
             of_persons = Draws(key, columns, ("text", context, PERSON_DRAWS, *self.roles.person), mixed)
         keys = {name: data for place in self._pseudonym_keys for name, data in place.items()}
         drawing = records, of_records, self.persons, of_persons
-        made = NoisyRows(self.noisy, self._kept(number), *drawing, keys)
+        made = NoisyRows(self.noisy, self._kept(), *drawing, keys)
         table = source_of(engine, self.rows).keep_rows(engine, made.select, made.keys(), step="noisy")
         if self.outside:
             assert self.placed is not None
@@ -246,7 +246,7 @@ class RandomizeRun(Run[Randomized]):
             Kept(n, keyed_pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
         ]
 
-    def _kept(self, number: int) -> list[exp.Expression]:
+    def _kept(self) -> list[exp.Expression]:
         """Give what is kept as the noisy rows hold it, text as numbers if it pays."""
         values = {item.name: item.expression for item in self.kept}
         if self.outside:
@@ -255,21 +255,22 @@ class RandomizeRun(Run[Randomized]):
             values = {name: replaced(value, exact) for name, value in values.items()}
         elif self.persons is None:
             texts = self.kept[: len(self.carried)]
-            self.packed = packed_text(self.engine, self.rows, texts, self.columns, number)
+            self.packed = packed_text(self.engine, self.rows, texts, self.columns, self.number)
             values |= self.packed
         return [values[item.name] for item in self.kept]
 
-    def _notice(self, key: Key) -> None:
+    def _notice(self) -> None:
         if not self._drawn:
             return
         records = self._drawn_records()
-        texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
-        for text in (*texts, *self._repeated(key)):
+        texts = key_notices(self.key, self.request.key_file, "text" if records is None else records.identity)
+        for text in (*texts, *self._repeated()):
             self.progress.notice(text)
 
-    def _repeated(self, key: Key) -> Iterator[str]:
+    def _repeated(self) -> Iterator[str]:
         """Tell of earlier releases with other noise: the mean of both is nearer the truth."""
         noises = {it.column.name: as_json(it.noise) for it in self._drawn}
+        key = self.key
         mine = [key.fingerprint, self.roles.record, list(self.roles.person) or None]
         for row in others_of(self.engine, self.table, ""):
             if row.method != "randomize":
@@ -319,17 +320,18 @@ class RandomizeRun(Run[Randomized]):
 
     # -- the draft ------------------------------------------------------------------------------
 
-    def draft(self, transformed: Randomized) -> Draft:
-        engine, table, outputs = self.engine, transformed.table, self._outputs()
+    def draft(self, transformed: Table) -> Draft:
+        engine, table, outputs = self.engine, transformed, self._outputs()
         if self.outside:  # as the rows were written
             assert self.placed is not None
             select = render(self.placed.stored_rows([name for _, name in outputs]))
         else:
             select = ordered_rows(table, outputs)
-        parameters = self._parameters(transformed.key)
+        parameters = self._parameters()
         columns = tuple(self._released(name) for _, name in outputs)
         moments = moments_of(engine, table, [f"r{place}" for place, _ in self._added])
-        shown = [(n, it.column.name) for n, it in enumerate(self.noisy) if it.added is None]
+        kinds = {item.name: item for item in engine.columns(table)}
+        shown = {it.column.name: kinds[f"r{n}"] for n, it in enumerate(self.noisy) if it.added is None}
         return Draft(
             name=self.request.into,
             method="randomize",
@@ -341,11 +343,11 @@ class RandomizeRun(Run[Randomized]):
             count=None,
             columns=columns,
             symbol="",
-            rows=transformed.records,
+            rows=self.number,
             steps=None,
             cuts=None,
-            measures=tuple(transformed.measures),
-            marginals={name: value_counts(engine, table, f"r{place}") for place, name in shown},
+            measures=tuple(self.measures),
+            marginals={name: value_counts(engine, table, item) for name, item in shown.items()},
             moments={self.noisy[place].column.name: moments[f"r{place}"] for place, _ in self._added},
             accept=lambda rows: self._accepted(rows, columns, parameters, table),
             outside=self.outside,
@@ -362,8 +364,8 @@ class RandomizeRun(Run[Randomized]):
         noises = {it.column.name: as_text(it.noise) for it in self.noisy}
         return ReleasedColumn(name, treatment, name in self.packed, noise=noises.get(name))
 
-    def _parameters(self, key: Key) -> dict[str, object]:
-        roles = self.roles
+    def _parameters(self) -> dict[str, object]:
+        roles, key = self.roles, self.key
         return {
             "class": roles.class_column,
             "keep": list(roles.kept),
@@ -379,8 +381,8 @@ class RandomizeRun(Run[Randomized]):
 
     # -- measures and the audit -----------------------------------------------------------------
 
-    def _measures(self, table: Table, records: int, mixed: Floats | None) -> list[MeasureRow]:
-        measures = column_measures(self.engine, table, self.noisy, records)
+    def _measures(self, table: Table, mixed: Floats | None) -> list[MeasureRow]:
+        measures = column_measures(self.engine, table, self.noisy, self.number)
         noises = {self.noisy[place].column.name: noise for place, noise in self._added}
         released, original = ([column(f"{x}{place}", "s") for place, _ in self._added] for x in "rx")
         attack = filter_attack(self.engine, table, noises, released, original, mixed)

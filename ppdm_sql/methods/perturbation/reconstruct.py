@@ -6,17 +6,16 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import cast
 
 import numpy as np
-from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
-from ppdm_sql.engine.statements import literal, render, rows_of_lists
+from ppdm_sql.engine.names import Table, column, option_for, resolve, resolve_all
+from ppdm_sql.engine.statements import Statement, joined, literal, rows_of_lists, sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
@@ -115,20 +114,20 @@ class ReconstructRun:
     def estimate(self) -> tuple[Reconstruction, Table | None]:
         """Count and iterate, but write nothing; inside a workspace. Give the classes, too, if any."""
         self.progress.start(f"counting {self.source}")
-        grids = self._grids()
-        counted = histograms(self.engine, self._rows(), self._bins(grids), self.by)
+        wanted, columns = {*self.noise, self.by}, self.engine.columns(self.table)
+        # GROUP BY would merge texts that differ but are equal by a collation
+        texts = [item for item in columns if item.name in wanted and item.type == "VARCHAR"]
+        rows, grids = exact_table(self.engine, self.table, texts), self._grids()
+        bins: dict[str, Bins] = {
+            name: observed_grid(noise, grids[name])
+            if isinstance(noise, AdditiveNoise)
+            else shown_values(noise)
+            for name, noise in self.noise.items()
+        }
+        counted = histograms(self.engine, rows, bins, self.by)
         self.progress.start("reconstructing")
         found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
         return Reconstruction(self.options.into, tuple(found), self.by), counted.codes
-
-    # -- counting -------------------------------------------------------------------------------
-
-    def _rows(self) -> Table:
-        """Give the table to count, without collations, by which GROUP BY would merge texts that differ."""
-        counted = {*self.noise, self.by}
-        columns = self.engine.columns(self.table)
-        texts = [item for item in columns if item.name in counted and item.type == "VARCHAR"]
-        return exact_table(self.engine, self.table, texts)
 
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""
@@ -136,17 +135,6 @@ class ReconstructRun:
         given = self.options.intervals
         records = 0 if given or not added else count_values(self.engine, self.table, list(added))
         return {name: grid_for(noise, records, given) for name, noise in added.items()}
-
-    def _bins(self, grids: Mapping[str, Grid]) -> dict[str, Bins]:
-        """Give what is counted of each column; a grid is extended by the reach of its noise."""
-        return {
-            name: observed_grid(noise, grids[name])
-            if isinstance(noise, AdditiveNoise)
-            else shown_values(noise)
-            for name, noise in self.noise.items()
-        }
-
-    # -- reconstructing -------------------------------------------------------------------------
 
     def _distributions(self, name: str, grid: Grid | None, counted: Histograms) -> list[Distribution]:
         """Reconstruct one column, class by class; classes without a value are left out."""
@@ -404,20 +392,18 @@ def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Ta
     lists = {name: [row[place] for row in rows] for place, name in enumerate(_ROWS)}
     made = engine.materialize("distribution", rows_of_lists(**_ROWS), lists)
     shown = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
-    joined = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
-    select = f"SELECT {shown} FROM {made} AS d{joined} ORDER BY d.position"
+    join = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
+    select = f"SELECT {shown} FROM {made} AS d{join} ORDER BY d.position"
     with engine.transaction():
         engine.write(create_table(target, select), step="reconstruct")
-        engine.write(";\n".join(map(render, _comments(target, done))), step="comment")
+        engine.write(joined(_comments(target, done), ";\n"), step="comment")
 
 
-def _comments(target: Table, done: Reconstruction) -> list[exp.Expression]:
+def _comments(target: Table, done: Reconstruction) -> list[Statement]:
     noise = {f.attribute: f"{f.attribute}: {as_text(f.noise)}" for f in done.distributions}
     made = f"Distribution behind noise, reconstructed by ppdm-sql {__version__}; {'; '.join(noise.values())}"
-    table = exp.Comment(this=target.expression(), kind="TABLE", expression=literal(made))
-    return [table, *(_column_comment(target, name) for name in done.shown)]
-
-
-def _column_comment(target: Table, name: str) -> exp.Expression:
-    of = exp.column(name, table=target.name, db=target.schema, catalog=target.catalog, quoted=True)
-    return exp.Comment(this=of, kind="COLUMN", expression=literal(_COLUMN_COMMENTS[name]))
+    said = [sql("COMMENT ON TABLE {t} IS {text}", t=target, text=literal(made))]
+    for name in done.shown:
+        comment = "COMMENT ON COLUMN {t}.{c} IS {text}"
+        said.append(sql(comment, t=target, c=column(name), text=literal(_COLUMN_COMMENTS[name])))
+    return said

@@ -9,9 +9,9 @@ from functools import cached_property
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, column, option_for, resolve, resolve_all
-from ppdm_sql.engine.source import aggregated, is_stand_in, over, source_of
-from ppdm_sql.engine.statements import Statement, bind, sql
-from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
+from ppdm_sql.engine.source import aggregated, is_stand_in
+from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.types import Kind, is_number, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import (
@@ -22,10 +22,10 @@ from ppdm_sql.methods.perturbation.noise import (
     Noise,
     Uniform,
     as_text,
-    distinct_texts,
     domains_given,
     is_whole,
     noise_of,
+    value_counts,
 )
 from ppdm_sql.methods.perturbation.noisy_columns import as_double
 from ppdm_sql.methods.perturbation.reconstruction import Grid, grid_for, kernel, observed_grid
@@ -55,16 +55,6 @@ class TreeFeature:
     @property
     def cells(self) -> int:
         return self.attribute.cells
-
-    @property
-    def code_type(self) -> Statement:
-        """The narrowest type that tells the cells and NULL apart."""
-        return Statement("UTINYINT" if self.cells < 256 else "SMALLINT")
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """What the column shows for each cell, where it does not hold numbers."""
-        return self.labels or self.attribute.values
 
     @property
     def value_type(self) -> Statement:
@@ -143,37 +133,23 @@ def features(
             if chosen:
                 raise
             progress.notice(f"Left out: {error.problem}")
-    _check_noise(found, source, request)
+    if request.mode in RECONSTRUCTED and all(feature.noise is None for feature in found):
+        raise InvalidOption(
+            f"No column of {source} that the tree may split has noise, so there is nothing to reconstruct.",
+            "Give --mode randomized, which takes values as they are, or name other --columns.",
+        )
     return rows, label, found
 
 
 def classes_of(engine: Engine, table: Table, item: Column) -> tuple[tuple[str, ...], list[int]]:
     """Give the classes as text, in the order of the column's values, and the records of each."""
-    listed = _values(engine, table, item)
-    found = engine.query(bind("trees/classes", tables={"listed": listed}), step="classes")
-    counts: dict[str, int] = {}
-    for text, records in found:
-        counts[text] = counts.get(text, 0) + records
+    counts = value_counts(engine, table, item, MOST_VALUES + 1, by_value=True)
     if len(counts) > MOST_VALUES:
         raise InvalidSource(
             f"Class column {item.name!r} has more than {MOST_VALUES} values.",
             "Name a column of classes, or put its values in groups in a view.",
         )
     return tuple(counts), list(counts.values())
-
-
-def _values(engine: Engine, table: Table, item: Column) -> Table:
-    """Write ``value, records``, NULL aside, one more than may be at most; one GROUP BY where they live."""
-    value, query = column(item.name, "s"), "SELECT {v} AS value, count(*) AS records FROM {rows} AS s"
-    query += " WHERE {v} IS NOT NULL GROUP BY {v} LIMIT {n}"
-    listing = over(lambda rows: sql(query, v=value, rows=rows, n=MOST_VALUES + 1))
-    columns = [Column("value", item.type), Column("records", "BIGINT")]
-    return source_of(engine, table).grouped(engine, listing, columns, step="known_values")
-
-
-def class_type(engine: Engine, table: Table, label: str) -> str:
-    """Give the type of the class column, that of its values for an ENUM."""
-    return plain_type(dict(engine.columns(table))[label]).sql("duckdb")
 
 
 Bounds = tuple[float | None, float | None]
@@ -220,8 +196,7 @@ class _FeatureChoice:
             return numeric_feature(item.name, self._grid(item))
         if kind_of(item.type) not in (Kind.TEXT, Kind.BOOLEAN, Kind.ENUM):
             raise _unusable(item, "Make it a number or a text in a view, or leave it out of --columns.")
-        listed = _values(self.engine, self.table, item)
-        values = distinct_texts(self.engine, listed, "value", MOST_VALUES + 1)
+        values = tuple(value_counts(self.engine, self.table, item, MOST_VALUES + 1))
         if not values:
             raise _empty(item)
         if len(values) > MOST_VALUES:
@@ -267,11 +242,3 @@ def _noise(engine: Engine, source: str, request: TrainRequest) -> dict[str, Nois
         return noise_of(engine, source)
     except InvalidOption:
         return {}
-
-
-def _check_noise(found: Sequence[TreeFeature], source: str, request: TrainRequest) -> None:
-    if request.mode in RECONSTRUCTED and all(feature.noise is None for feature in found):
-        raise InvalidOption(
-            f"No column of {source} that the tree may split has noise, so there is nothing to reconstruct.",
-            "Give --mode randomized, which takes values as they are, or name other --columns.",
-        )

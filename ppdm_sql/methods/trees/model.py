@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -118,15 +119,20 @@ class DecisionTree:
 
     def children(self, node: TreeNode) -> tuple[TreeNode, ...]:
         """Give the left and the right child of a node; none for a leaf."""
-        return self._children.get(node.id, ())
+        return tuple(self._children[node.id])
 
     @cached_property
-    def _children(self) -> dict[int, tuple[TreeNode, ...]]:
-        found: dict[int, tuple[TreeNode, ...]] = {}
-        for node in self.nodes:
-            if node.parent is not None:
-                found[node.parent] = (*found.get(node.parent, ()), node)
-        return found
+    def _children(self) -> list[list[TreeNode]]:
+        return children_of(self.nodes)
+
+
+def children_of(nodes: Sequence[TreeNode]) -> list[list[TreeNode]]:
+    """Give, for each node by its number, its left and its right child; none for a leaf."""
+    found: list[list[TreeNode]] = [[] for _ in nodes]
+    for node in nodes:
+        if node.parent is not None:
+            found[node.parent].append(node)
+    return found
 
 
 # -- in words ---------------------------------------------------------------------------------------

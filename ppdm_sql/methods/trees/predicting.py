@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from sqlglot import exp
 
@@ -14,16 +13,13 @@ from ppdm_sql.engine.source import Source, is_stand_in, over, selected_elsewhere
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import Kind, double, kind_of, type_tree
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, choices, no_records
-from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
+from ppdm_sql.methods.trees.model import DecisionTree, TreeNode, children_of
 from ppdm_sql.options import PredictOptions
 from ppdm_sql.release.catalogue import check_free
 from ppdm_sql.release.placing import PlacedRows, Placing, placing
 
-ColumnOf = Callable[[str], exp.Expression]
+ColumnOf = Callable[[str], exp.Expression | Statement]
 """Gives the column, or the parameter, that holds an attribute."""
-
-Leaf = Callable[[TreeNode], Statement]
-"""Gives what stands for a leaf."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +36,25 @@ class Predicted:
 # -- the expression ---------------------------------------------------------------------------------
 
 
-def branches(
-    nodes: Sequence[TreeNode], goes: Callable[[TreeNode, Side | None], Statement], leaf: Leaf
+def decision(
+    nodes: Sequence[TreeNode], column_of: ColumnOf, leaf: Callable[[TreeNode], Statement]
 ) -> Statement:
-    """Write a tree as CASE expressions: when a record goes to a side of a node, and what a leaf gives.
+    """Write a tree as CASE expressions over the columns of its attributes; ``leaf`` writes its ends.
 
     A CASE follows the larger subtree, a WHEN for each node, and only the smaller ones are nested: however
     deep the tree is, the nesting, which the engine limits, is not deeper than the logarithm of its size.
     """
-    sizes, children = [1] * len(nodes), dict[int, list[TreeNode]]()
+    sizes, children = [1] * len(nodes), children_of(nodes)
     for node in reversed(nodes):
         if node.parent is not None:
             sizes[node.parent] += sizes[node.id]
-            children.setdefault(node.parent, []).insert(0, node)
 
     def written(node: TreeNode) -> Statement:
         whens = []
         while not node.is_leaf:
             smaller, larger = sorted(children[node.id], key=lambda child: sizes[child.id])
-            when = "WHEN {goes} THEN {below}"
-            whens.append(sql(when, goes=goes(node, smaller.side), below=written(smaller)))
+            goes = _goes(node, column_of(node.column or ""), left=smaller.side == "left")
+            whens.append(sql("WHEN {goes} THEN {below}", goes=goes, below=written(smaller)))
             node = larger
         last = leaf(node)
         return sql("CASE {whens} ELSE {last} END", whens=joined(whens, " "), last=last) if whens else last
@@ -67,32 +62,20 @@ def branches(
     return written(nodes[0])
 
 
-def decision(tree: DecisionTree, column_of: ColumnOf, leaf: Leaf) -> Statement:
-    return branches(tree.nodes, partial(_goes, column_of), leaf)
-
-
-def label_of(node: TreeNode) -> Statement:
-    return sql("{label}", label=node.label)
-
-
-def _goes(column_of: ColumnOf, node: TreeNode, side: Side | None) -> Statement:
-    value, left = column_of(node.column or ""), side == "left"
+def _goes(node: TreeNode, value: exp.Expression | Statement, *, left: bool) -> Statement:
     if node.cut is None:
         # letter by letter, as training does, whatever collation the column has
         values = [literal(known) for known in node.values]
         listed = sql("CAST({v} AS VARCHAR) COLLATE C IN ({values})", v=value, values=values)
         return listed if left else sql("NOT {listed} OR {v} IS NULL", listed=listed, v=value)
-    there = sql(
-        "CAST({v} AS DOUBLE) < {cut}" if left else "CAST({v} AS DOUBLE) >= {cut}",
-        v=value,
-        cut=double(node.cut),
-    )
+    way = "CAST({v} AS DOUBLE) < {cut}" if left else "CAST({v} AS DOUBLE) >= {cut}"
+    there = sql(way, v=value, cut=double(node.cut))
     return sql("{there} OR {v} IS NULL", there=there, v=value) if left == node.null_left else there
 
 
 def class_of(tree: DecisionTree, column_of: ColumnOf) -> Statement:
     """Write the predicted class, in the type of the training table's."""
-    found = decision(tree, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
+    found = decision(tree.nodes, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
     return sql("CAST({found} AS {t})", found=found, t=type_tree(tree.class_type))
 
 
@@ -142,7 +125,9 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
 def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[str, str]) -> Statement:
     """Write what counts records by class, as text, and predicted class; elsewhere they are counted first."""
     label = column(names[tree.class_column], "s")
-    predicted = decision(tree, lambda name: column(names[name], "s"), label_of)
+    predicted = decision(
+        tree.nodes, lambda name: column(names[name], "s"), lambda node: sql("{label}", label=node.label)
+    )
 
     def counted(rows: Table, actual: Statement) -> Statement:
         return sql(

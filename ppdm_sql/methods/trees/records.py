@@ -24,7 +24,7 @@ Source: Agrawal, Srikant 2000, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,8 +44,6 @@ from ppdm_sql.methods.trees.features import TreeFeature
 Ints = NDArray[np.int64]
 CodeCounts = Mapping[str, NDArray[Any]]
 """Columns ``attribute``, ``node`` (its position in the level), ``code``, ``class`` and ``records``."""
-PositionIn = Callable[[Statement, Sequence[str], str], Statement]
-"""Writes the position of a value among texts that stand for values of a type; NULL where it is none."""
 NOTHING = Statement("")
 
 
@@ -64,21 +62,31 @@ class TrainingValues:
     def read(self, rows: Table) -> Statement:
         """Write ``class_value, v0, v1, ...`` of the records that have a class."""
         label = column(self.label.name, "s")
-        values = [
+        values = [sql("{label} AS class_value", label=label)]
+        values += [
             sql("{c}::{t} AS v{p}", c=column(item.attribute.name, "s"), t=item.value_type, p=place)
             for place, item in enumerate(self.features)
         ]
-        read = "SELECT {label} AS class_value, {values} FROM {rows} AS s WHERE {label} IS NOT NULL"
-        if not values:
-            read = "SELECT {label} AS class_value FROM {rows} AS s WHERE {label} IS NOT NULL"
+        read = "SELECT {values} FROM {rows} AS s WHERE {label} IS NOT NULL"
         return sql(read, label=label, values=values, rows=rows)
 
-    def coded(self, values: Statement, position: PositionIn) -> Statement:
-        label = position(Statement("class_value"), self.classes, self.label.type)
-        codes = [sql("({label})::UTINYINT AS class", label=label)]
+    def coded(self, values: Statement, *more: Statement, class_text: bool) -> Statement:
+        """Write the codes of values, and more; classes are told apart by text, or as values of their type."""
+        of_type = None if class_text else self.label.type
+        code = position(Statement("class_value"), self.classes, of_type)
+        codes = [*more, sql("({code})::UTINYINT AS class", code=code)]
         for place, item in enumerate(self.features):
-            codes += _codes(item, place, position)
+            codes += _codes(item, place)
         return sql("SELECT {codes} FROM ({values}) AS v", codes=codes, values=values)
+
+    def split_value(self, name: str) -> Statement:
+        """Write what a tree splits of an attribute: its value, or for a label a number inside the cell."""
+        places = {item.attribute.name: place for place, item in enumerate(self.features)}
+        value, feature = sql("v{p}", p=places[name]), self.features[places[name]]
+        if not feature.labels:
+            return value
+        cuts = feature.attribute.cuts
+        return _chosen(value, map(literal, feature.labels), [cuts[0] - 1, *cuts])
 
 
 def coded_here(engine: Engine, values: TrainingValues) -> Table:
@@ -90,24 +98,24 @@ def coded_here(engine: Engine, values: TrainingValues) -> Table:
         source = source_of(engine, values.table)
         landed = source.grouped(engine, over(values.read), columns, step="training records")
         read = sql("SELECT * FROM {landed}", landed=landed)
-
-    def position(value: Statement, texts: Sequence[str], _: str) -> Statement:
-        listed = sql("SELECT unnest([{texts}])", texts=[literal(item) for item in texts])
-        known = engine.enumerate_values(listed)
-        return sql("enum_code(TRY_CAST({v}::VARCHAR AS {known}))", v=value, known=known)
-
-    return engine.materialize("coded", values.coded(read, position))
+    return engine.materialize("coded", values.coded(read, class_text=True))
 
 
-def position_there(value: Statement, texts: Sequence[str], type_text: str) -> Statement:
-    """Tell values apart where there is no ENUM."""
-    as_type = type_tree(type_text)
-    listed = [exp.Cast(this=literal(item), to=as_type) for item in texts]
-    whens = [sql("WHEN {item} THEN {place}", item=item, place=place) for place, item in enumerate(listed)]
+def position(value: Statement, texts: Sequence[str], of_type: str | None = None) -> Statement:
+    """Write the position of a value among texts, by its letters, or among what they stand for in its type."""
+    if of_type is None:
+        return _chosen(sql("{v}::VARCHAR COLLATE C", v=value), map(literal, texts), range(len(texts)))
+    items = (exp.Cast(this=literal(text), to=type_tree(of_type)) for text in texts)
+    return _chosen(value, items, range(len(texts)))
+
+
+def _chosen(value: Statement, items: Iterable[exp.Expression], chosen: Sequence[float]) -> Statement:
+    pairs = zip(items, chosen, strict=True)
+    whens = [sql("WHEN {item} THEN {number}", item=item, number=number) for item, number in pairs]
     return sql("CASE {v} {whens} END", v=value, whens=joined(whens, " "))
 
 
-def _codes(feature: TreeFeature, place: int, position: PositionIn) -> list[Statement]:
+def _codes(feature: TreeFeature, place: int) -> list[Statement]:
     value = sql("v{p}", p=place)
     if feature.noise is not None:
         code = sql("{bin}::USMALLINT AS bin{p}", bin=bin_of(value, feature), p=place)
@@ -115,9 +123,9 @@ def _codes(feature: TreeFeature, place: int, position: PositionIn) -> list[State
     if feature.grid is not None:
         code = cell_of(value, feature.grid)
     else:
-        known = position(value, feature.texts, "VARCHAR")
-        code = sql("coalesce({known}, {other})", known=known, other=feature.cells)
-    return [sql("({code})::{t} AS code{p}", code=code, t=feature.code_type, p=place)]
+        known = position(value, feature.labels or feature.attribute.values)
+        code = sql("coalesce({known}, {n})", known=known, n=feature.cells)
+    return [sql("({code})::USMALLINT AS code{p}", code=code, p=place)]
 
 
 def bin_of(value: Statement, feature: TreeFeature) -> Statement:
@@ -240,13 +248,13 @@ def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], 
         in_bins = sql("SELECT id, bin, attribute FROM ({rows}) AS b", rows=rows)
         value = _of_split("r.attribute", "v.value", noisy)
         join = sql("JOIN {coded} AS v ON v.rowid = r.id", coded=coded)
-        found = assigned(engine, CellAssignment.joined(moves.assigned), in_bins, value, join)
+        found = assigned(engine, moves.assigned, in_bins, value, join)
         made += found
         rows = sql(
             "SELECT b.*, coalesce(d.cell, w.cell, b.code - b.settled_from) AS cell FROM ({rows}) AS b "
-            "LEFT JOIN {whole} AS w ON w.bin = b.bin LEFT JOIN {ranked} AS d ON d.id = b.id",
+            "LEFT JOIN {bins} AS w ON w.bin = b.bin LEFT JOIN {ranked} AS d ON d.id = b.id",
             rows=rows,
-            whole=found[0],
+            bins=found[0],
             ranked=found[1],
         )
     side = "CASE WHEN cell = nulls THEN null_left ELSE cell < cut OR list_contains(categories, cell) END"
@@ -292,21 +300,16 @@ class CellAssignment:
     """Which bins, and which records of divided bins, go to which cell.
 
     The records of a group lie in bins, in the order of the values: the lowest go to its first cell, the next
-    ones to the next, as many to each as the reconstructed distribution says. A bin whose records all go to
-    one cell is whole; only the records of the others are sorted, by value and then by record.
+    ones to the next, as many to each as the reconstructed distribution says. A bin is divided if its records
+    go to several cells; only these records are sorted, by value and then by record.
     """
 
-    whole: Ints  # rows `first, last, cell`: the bins from first up to last, last excluded, are of that cell
+    # rows `first, last, cell`: the bins from first up to last, last excluded, are of that cell; a divided one
+    # is of the first of its cells
+    whole: Ints
     # rows `bin, first, last, cell`: of this bin, the records from rank first up to last, last excluded, go to
     # that cell
     divided: Ints
-
-    @staticmethod
-    def joined(parts: Sequence[CellAssignment]) -> CellAssignment:
-        """Put assignments of different bins together."""
-        none = np.empty((0, 3), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
-        whole = np.concatenate([none[0], *(part.whole for part in parts)])
-        return CellAssignment(whole, np.concatenate([none[1], *(part.divided for part in parts)]))
 
 
 def reconstructed_ends(counts: Ints, kernel: Floats) -> Ints:
@@ -333,52 +336,36 @@ def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
     first = np.searchsorted(flat, starts, side="right")
     last = np.searchsorted(flat, stops - 1, side="right")
     bins = first_bins[groups] + places
-    return CellAssignment(
-        _whole(bins, first, last, cells), _divided(bins, starts, stops, first, last, flat, cells)
-    )
-
-
-def _whole(bins: Ints, first: Ints, last: Ints, cells: int) -> Ints:
-    """Join whole bins that follow each other and go to one cell of one group; empty ones between belong."""
-    if not len(bins):
-        return np.empty((0, 3), dtype=np.int64)
-    labels = np.where(first == last, first, -1)
-    begins = np.flatnonzero(np.diff(labels, prepend=-2))
-    stops = np.append(begins[1:], len(bins)) - 1
-    runs = np.stack([bins[begins], bins[stops] + 1, labels[begins] % cells], axis=1)
-    return np.asarray(runs[labels[begins] >= 0])
-
-
-def _divided(bins: Ints, starts: Ints, stops: Ints, first: Ints, last: Ints, flat: Ints, cells: int) -> Ints:
-    divided = np.flatnonzero(first < last)
-    sizes = (last - first)[divided] + 1
-    places = np.repeat(divided, sizes)
-    cell = first[places] + np.arange(len(places)) - np.repeat(sizes.cumsum() - sizes, sizes)
-    begin = np.where(cell == first[places], starts[places], flat[cell - 1])
-    stop = np.minimum(flat[cell], stops[places])
-    rows = np.stack([bins[places], begin - starts[places], stop - starts[places], cell % cells], axis=1)
-    return np.asarray(rows[begin < stop])
+    parts = np.where(first < last, last - first + 1, 0)
+    of = np.repeat(np.arange(len(bins)), parts)
+    cell = first[of] + np.arange(len(of)) - np.repeat(parts.cumsum() - parts, parts)
+    begin = np.where(cell == first[of], starts[of], flat[cell - 1]) - starts[of]
+    end = np.minimum(flat[cell], stops[of]) - starts[of]
+    divided = np.stack([bins[of], begin, end, cell % cells], axis=1)
+    # bins that follow each other and go to one cell are one row; empty ones between belong
+    begins = np.flatnonzero(np.diff(first, prepend=-1))
+    lasts = np.append(begins[1:], len(bins))[: len(begins)] - 1
+    whole = np.stack([bins[begins], bins[lasts] + 1, first[begins] % cells], axis=1)
+    return CellAssignment(whole, divided[begin < end])
 
 
 def assigned(
     engine: Engine,
-    cells: CellAssignment,
+    found: Sequence[CellAssignment],
     records: Statement,
     value: Statement,
     join: Statement = NOTHING,
 ) -> tuple[Table, Table]:
-    """Write ``bin, cell`` of the whole bins, and ``id, cell`` of the records in the others.
+    """Write ``bin, cell`` of the bins, and ``id, cell`` of the records in divided ones.
 
     ``records`` gives ``id, bin`` and more of every record of the groups; ``value`` is that of a record ``r``,
     with what has to be joined to it.
     """
-    runs = dict(zip(("first", "last", "cell"), cells.whole.T.tolist(), strict=True))
-    listed = rows_of_lists(first="BIGINT", last="BIGINT", cell="USMALLINT")
-    each = sql("SELECT unnest(range(r.first, r.last)) AS bin, r.cell FROM ({runs}) AS r", runs=listed)
-    whole = engine.materialize("whole_bins", each, runs)
-    parts = dict(zip(("bin", "first", "last", "cell"), cells.divided.T.tolist(), strict=True))
-    listed = rows_of_lists(bin="BIGINT", first="BIGINT", last="BIGINT", cell="USMALLINT")
-    bins = engine.materialize("divided_bins", listed, parts)
+    runs, values = _listed([part.whole for part in found], first="BIGINT", last="BIGINT", cell="USMALLINT")
+    each = sql("SELECT unnest(range(r.first, r.last)) AS bin, r.cell FROM ({runs}) AS r", runs=runs)
+    whole = engine.materialize("whole_bins", each, values)
+    cells = {"bin": "BIGINT", "first": "BIGINT", "last": "BIGINT", "cell": "USMALLINT"}
+    bins = engine.materialize("divided_bins", *_listed([part.divided for part in found], **cells))
     ranked = sql(
         "SELECT r.id, b.cell FROM (SELECT r.id, r.bin, "
         "row_number() OVER (PARTITION BY r.bin ORDER BY {value}, r.id) - 1 AS rank "
@@ -390,86 +377,63 @@ def assigned(
         join=join,
         bins=bins,
     )
-    found = engine.materialize("divided", ranked)
+    divided = engine.materialize("divided", ranked)
     engine.discard(bins)
-    return whole, found
+    return whole, divided
+
+
+def _listed(parts: Sequence[Ints], **types: str) -> tuple[Statement, dict[str, Any]]:
+    rows = np.concatenate([np.empty((0, len(types)), dtype=np.int64), *parts])
+    return rows_of_lists(**types), dict(zip(types, rows.T.tolist(), strict=True))
 
 
 def root_records(
-    engine: Engine,
-    coded: Table,
-    features: Sequence[TreeFeature],
-    classes: int,
-    *,
-    by_class: bool,
-    local: bool,
+    engine: Engine, coded: Table, features: Sequence[TreeFeature], groups: int, *, local: bool
 ) -> Table:
     """Assign every value to a cell, and write the records as the root holds them.
 
-    Distributions are reconstructed for each class, or over all records (Global); ``local`` keeps what nodes
-    need to reconstruct their own.
+    Distributions are reconstructed for each class, or over all records, one group (Global); ``local`` keeps
+    what nodes need to reconstruct their own.
 
     Source: Agrawal, Srikant 2000, section 4.2.
     """
-    noisy = {place: feature for place, feature in enumerate(features) if feature.noise is not None}
-    group = Statement("r.class" if by_class else "0")
-    counts = _fine_counts(engine, coded, noisy, group, classes if by_class else 1)
+    group = Statement("r.class" if groups > 1 else "0")
     shown, joins = [Statement("0::INTEGER AS node"), Statement("r.class")], list[Statement]()
     if local:
         shown.append(Statement("r.rowid AS id"))
     for place, feature in enumerate(features):
-        if place not in noisy:
+        if feature.noise is None:
             shown.append(sql("r.code{p}", p=place))
             continue
-        bin = sql("{group} * {bins}::BIGINT + r.bin{p}", group=group, bins=feature.bins + 1, p=place)
-        records = sql(
-            "SELECT r.rowid AS id, {bin} AS bin, r.value{p} AS value FROM {coded} AS r",
-            bin=bin,
-            p=place,
-            coded=coded,
-        )
-        found = assigned(engine, _root_cells(feature, counts[place]), records, Statement("r.value"))
+        bins = feature.bins + 1
+        bin = sql("{group} * {bins}::BIGINT + r.bin{p}", group=group, bins=bins, p=place)
+        counting = sql("SELECT {bin} AS bin, count(*) AS n FROM {c} AS r GROUP BY ALL", bin=bin, c=coded)
+        rows, counts = engine.arrays(counting, step="fine_counts"), np.zeros(groups * bins, dtype=np.int64)
+        counts[rows["bin"]] = rows["n"]
+        cells = _root_cells(feature, counts.reshape(groups, bins))
+        read = "SELECT r.rowid AS id, {bin} AS bin, r.value{p} AS value FROM {coded} AS r"
+        records = sql(read, bin=bin, p=place, coded=coded)
+        whole, ranked = assigned(engine, [cells], records, Statement("r.value"))
         join = "JOIN {whole} AS w{p} ON w{p}.bin = {bin} LEFT JOIN {ranked} AS d{p} ON d{p}.id = r.rowid"
-        joins.append(sql(join, whole=found[0], ranked=found[1], p=place, bin=bin))
-        cell = sql("coalesce(d{p}.cell, w{p}.cell)::{type}", p=place, type=feature.code_type)
+        joins.append(sql(join, whole=whole, ranked=ranked, p=place, bin=bin))
         if local:
-            null, known = (
-                feature.observed.cells + feature.cells,
-                sql("r.bin{p} // {f}", p=place, f=feature.fine),
+            observed = "(CASE WHEN r.bin{p} = {bins} THEN {null} ELSE r.bin{p} // {fine} END)::USMALLINT"
+            null, fine = feature.observed.cells + feature.cells, feature.fine
+            shown.append(
+                sql(observed + " AS code{p}", p=place, bins=feature.bins, null=null, fine=fine),
             )
-            observed = "(CASE WHEN r.bin{p} = {bins} THEN {null} ELSE {known} END)::USMALLINT AS code{p}"
-            shown.append(sql(observed, p=place, bins=feature.bins, null=null, known=known))
-        shown.append(sql("{cell} AS cell{p}" if local else "{cell} AS code{p}", cell=cell, p=place))
+        cell = "coalesce(d{p}.cell, w{p}.cell) AS " + ("cell{p}" if local else "code{p}")
+        shown.append(sql(cell, p=place))
     read = "SELECT {shown} FROM {coded} AS r {joins}"
     return engine.materialize("records", sql(read, shown=shown, coded=coded, joins=joined(joins, " ")))
 
 
-def _fine_counts(
-    engine: Engine, coded: Table, noisy: Mapping[int, TreeFeature], group: Statement, groups: int
-) -> dict[int, Ints]:
-    """Count the records of each attribute by group, a row each, and fine bin; NULL is left out."""
-    part = (
-        "SELECT {p}::SMALLINT AS attribute, {group}::USMALLINT AS class, r.bin{p} AS bin, "
-        "count(*) AS records "
-        "FROM {coded} AS r GROUP BY ALL"
-    )
-    parts = " UNION ALL ".join(sql(part, p=place, group=group, coded=coded) for place in noisy)
-    rows, found = engine.arrays(parts, step="fine_counts"), {}
-    for place, feature in noisy.items():
-        mine = rows["attribute"] == place
-        counts = np.zeros((groups, feature.bins + 1), dtype=np.int64)
-        counts[rows["class"][mine], rows["bin"][mine]] = rows["records"][mine]
-        found[place] = counts[:, :-1]
-    return found
-
-
 def _root_cells(feature: TreeFeature, counts: Ints) -> CellAssignment:
-    """Assign the fine bins of an attribute to cells; every bin gets a row, for an inner join to find."""
-    observed = counts.reshape(len(counts), feature.observed.cells, feature.fine).sum(axis=2)
-    first_bins = np.arange(len(counts)) * (feature.bins + 1)
-    found = assign_bins(counts, reconstructed_ends(observed, feature.kernel), first_bins)
-    null = first_bins + feature.bins
-    nulls = np.stack([null, null + 1, np.full_like(null, feature.cells)], axis=1)
-    divided = np.unique(found.divided[:, 0])
-    placeholders = np.stack([divided, divided + 1, np.zeros_like(divided)], axis=1)
-    return CellAssignment(np.concatenate([found.whole, nulls, placeholders]), found.divided)
+    """Assign the fine bins of an attribute to cells; NULL, the last bin, to one more than the last."""
+    fine = counts[:, :-1].reshape(len(counts), feature.observed.cells, feature.fine)
+    ends = reconstructed_ends(fine.sum(axis=2), feature.kernel)
+    return assign_bins(
+        counts,
+        np.column_stack([ends, counts.sum(axis=1)]),
+        np.arange(len(counts)) * (feature.bins + 1),
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Counts, Floats
-from ppdm_sql.methods.trees.model import Attribute, TreeNode
+from ppdm_sql.methods.trees.model import Attribute, TreeNode, children_of
 
 TOLERANCE = 1e-12
 """Relative difference below which two splits are equally good, so that rounding decides nothing."""
@@ -123,19 +123,15 @@ def pruned(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[
     Source: Mehta, Rissanen, Agrawal 1995, "MDL-based decision tree pruning", KDD.
     """
     splitting = {item.name: _split_bits(item, len(attributes)) for item in attributes}
-    children: dict[int, list[TreeNode]] = {}
-    for node in nodes:
-        if node.parent is not None:
-            children.setdefault(node.parent, []).append(node)
-    kept, bits = {node.id: node for node in nodes}, dict[int, float]()
+    children, kept, bits = children_of(nodes), list(nodes), [0.0] * len(nodes)
     for node in reversed(nodes):
         as_leaf = 1 + class_bits(node.counts)
-        below = sum(bits[child.id] for child in children.get(node.id, ()))
+        below = sum(bits[child.id] for child in children[node.id])
         as_split = math.inf if node.column is None else 1 + splitting[node.column] + below
         if as_leaf <= as_split:
-            kept[node.id] = leaf(node)
+            kept[node.id] = replace(node, column=None, cut=None, values=(), null_left=False)
         bits[node.id] = min(as_leaf, as_split)
-    return numbered([kept[node.id] for node in nodes])
+    return numbered(kept)
 
 
 def class_bits(counts: Sequence[int]) -> float:
@@ -154,21 +150,13 @@ def _split_bits(attribute: Attribute, attributes: int) -> float:
     return which + math.log2(max(len(attribute.cuts), 1))
 
 
-def leaf(node: TreeNode) -> TreeNode:
-    return replace(node, column=None, cut=None, values=(), null_left=False)
-
-
 def numbered(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
     """Number the nodes anew from the root down, left before right, without what hangs below a leaf."""
-    below: dict[int, list[TreeNode]] = {}
-    for node in nodes:
-        if node.parent is not None:
-            below.setdefault(node.parent, []).append(node)
-    found, waiting = list[TreeNode](), list[tuple[TreeNode, int | None]]([(nodes[0], None)])
+    below, found = children_of(nodes), list[TreeNode]()
+    waiting: list[tuple[TreeNode, int | None]] = [(nodes[0], None)]
     while waiting:
         node, parent = waiting.pop()
         found.append(replace(node, id=len(found), parent=parent))
         if not node.is_leaf:
-            children = sorted(below[node.id], key=lambda child: child.side == "left")
-            waiting += [(child, found[-1].id) for child in children]
+            waiting += [(child, found[-1].id) for child in reversed(below[node.id])]
     return tuple(found)

@@ -6,9 +6,8 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -17,10 +16,11 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource, check_choice
-from ppdm_sql.methods.trees.features import TreeFeature, class_type, classes_of, features
+from ppdm_sql.methods.trees.features import classes_of, features
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode, Side, TreeNode
-from ppdm_sql.methods.trees.predicting import branches, confusion
+from ppdm_sql.methods.trees.predicting import confusion, decision
 from ppdm_sql.methods.trees.records import (
     CodeCounts,
     Ints,
@@ -30,7 +30,6 @@ from ppdm_sql.methods.trees.records import (
     counting,
     counts_elsewhere,
     moved,
-    position_there,
     reconstructed_ends,
     root_records,
 )
@@ -65,70 +64,25 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
             if request.test is not None:
                 progress.start(f"testing on {request.test}")
                 matrix = confusion(engine, tree, request.test)
+            parameters = {
+                "columns": [attribute.name for attribute in tree.attributes],
+                "intervals": request.intervals,
+                "max_depth": request.max_depth,
+                "min_split": _least_split(request, tree.root.records),
+                "prune": request.prune,
+                "noise": {item.name: item.noise for item in tree.attributes if item.noise is not None},
+            }
             return store_model(
                 engine,
                 request.into,
                 tree,
                 source=source,
-                parameters=_parameters(request, tree),
+                parameters=parameters,
                 test=request.test,
                 confusion=matrix,
             )
     finally:
         progress.stop()
-
-
-def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
-    progress.start(f"reading {source}")
-    table, mode = engine.find(source), cast(Mode, request.mode)
-    read, label, found = features(engine, source, table, request, progress)
-    item = next(item for item in engine.columns(read) if item.name == label)
-    if is_stand_in(engine, read) and item.type == "BLOB":  # bytes have no text that is the same everywhere
-        raise InvalidSource(
-            f"Class column {label!r} of {source} holds bytes.", "Make it a text in a view there."
-        )
-    classes, counts = classes_of(engine, read, item)
-    if mode == "local" and sum(counts) < SMALL:
-        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
-    values = TrainingValues(read, item, classes, found)
-    local = mode == "local" and sum(counts) >= SMALL
-    records, coded = _root(engine, values, mode, local, progress)
-    progress.start(f"growing a tree ({mode})")
-    limits = _limits(request, sum(counts))
-    nodes = TreeGrowth(engine, values, records, coded, limits, progress).grow(counts)
-    attributes = tuple(feature.attribute for feature in found)
-    kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
-    return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
-
-
-def _root(
-    engine: Engine, values: TrainingValues, mode: Mode, local: bool, progress: Progress
-) -> tuple[Table | None, Table | None]:
-    """Code the records, and reconstruct what has noise; elsewhere nothing is read yet if nothing has.
-
-    Gives the records of the root and, where nodes reconstruct distributions of their own, the noisy values.
-    """
-    noisy = any(feature.noise is not None for feature in values.features)
-    if is_stand_in(engine, values.table):
-        if not noisy:
-            return None, None
-        name = source_of(engine, values.table).shown
-        progress.notice(
-            f"Records of {name} are read into DuckDB, where their values are sorted, for as long as it takes."
-        )
-    coded = coded_here(engine, values)
-    if not noisy:
-        root = sql("SELECT 0::INTEGER AS node, c.* FROM {coded} AS c", coded=coded)
-        return engine.materialize("records", root), None
-    classes, by_class = len(values.classes), mode != "global"
-    records = root_records(engine, coded, values.features, classes, by_class=by_class, local=local)
-    return records, coded if local else None
-
-
-def _limits(request: TrainRequest, records: int) -> Limits:
-    given = request.min_split
-    least = max(LEAST_SPLIT, records // SHARE) if given is None else given
-    return Limits(least, MOST_DEPTH if request.max_depth is None else request.max_depth)
 
 
 def _check(request: TrainRequest) -> None:
@@ -148,29 +102,41 @@ def _check(request: TrainRequest) -> None:
         )
 
 
-def _parameters(request: TrainRequest, tree: DecisionTree) -> dict[str, object]:
-    return {
-        "columns": [attribute.name for attribute in tree.attributes],
-        "intervals": request.intervals,
-        "max_depth": request.max_depth,
-        "min_split": _limits(request, tree.root.records).min_split,
-        "prune": request.prune,
-        "noise": {item.name: item.noise for item in tree.attributes if item.noise is not None},
-    }
+def _least_split(request: TrainRequest, records: int) -> int:
+    return max(LEAST_SPLIT, records // SHARE) if request.min_split is None else request.min_split
+
+
+def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
+    progress.start(f"reading {source}")
+    table, mode = engine.find(source), cast(Mode, request.mode)
+    read, label, found = features(engine, source, table, request, progress)
+    item = next(item for item in engine.columns(read) if item.name == label)
+    elsewhere = is_stand_in(engine, read)
+    if elsewhere and item.type == "BLOB":  # bytes have no text that is the same everywhere
+        raise InvalidSource(
+            f"Class column {label!r} of {source} holds bytes.", "Make it a text in a view there."
+        )
+    classes, counts = classes_of(engine, read, item)
+    local = mode == "local" and sum(counts) >= SMALL
+    if mode == "local" and not local:
+        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
+    growth = TreeGrowth(
+        engine,
+        TrainingValues(read, item, classes, found),
+        _least_split(request, sum(counts)),
+        MOST_DEPTH if request.max_depth is None else request.max_depth,
+        local and any(feature.noise is not None for feature in found),
+        progress,
+    )
+    growth.read(by_class=mode != "global")
+    progress.start(f"growing a tree ({mode})")
+    nodes, attributes = growth.grow(counts), tuple(feature.attribute for feature in found)
+    kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
+    class_type = plain_type(dict(engine.columns(table))[label]).sql("duckdb")
+    return DecisionTree(mode, label, class_type, classes, attributes, kept)
 
 
 # -- growing ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Limits:
-    min_split: int  # it has fewer records than this
-    max_depth: int  # there are as many splits above it
-
-    def allow(self, node: TreeNode) -> bool:
-        """Tell whether a node may be split; one of a single class has nothing to gain."""
-        mixed = sum(count > 0 for count in node.counts) > 1
-        return mixed and node.records >= self.min_split and node.depth < self.max_depth
 
 
 @dataclass(frozen=True)
@@ -181,6 +147,7 @@ class OpenNode:
     settled: frozenset[int]
 
 
+@dataclass
 class TreeGrowth:
     """A tree while it grows.
 
@@ -188,39 +155,59 @@ class TreeGrowth:
     million records and 512 nodes). Where the table lives elsewhere, that expression needs no copy there.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        values: TrainingValues,
-        records: Table | None,
-        coded: Table | None,
-        limits: Limits,
-        progress: Progress,
-    ) -> None:
-        self.engine, self.values, self.features = engine, values, values.features
-        # of the level; None where they are read from their source for each level
-        self.records = records
-        self.coded = coded  # the noisy values, where nodes reconstruct distributions of their own (Local)
-        self.limits, self.progress = limits, progress
-        local = coded is not None
+    engine: Engine
+    values: TrainingValues
+    min_split: int  # nodes with fewer records are not split
+    max_depth: int  # nor those with so many splits above them
+    local: bool  # whether nodes reconstruct distributions of their own
+    progress: Progress
+    # of the level; None where they are read from their source for each level
+    records: Table | None = None
+    coded: Table | None = None  # the noisy values, for Local
+
+    def __post_init__(self) -> None:
+        self.features = self.values.features
         # the first code of a settled cell for each attribute; 0 unless nodes reconstruct it (Local)
-        self.offsets = [f.observed.cells if local and f.noise is not None else 0 for f in self.features]
+        self.offsets = [f.observed.cells if self.local and f.noise is not None else 0 for f in self.features]
         self.widths = [o + f.cells + 1 for o, f in zip(self.offsets, self.features, strict=True)]
         self.reconstructing = frozenset(place for place, offset in enumerate(self.offsets) if offset)
-        self.splits: dict[int, Split] = {}  # by the node's number
+
+    def read(self, *, by_class: bool) -> None:
+        """Code the records, and reconstruct what has noise; elsewhere nothing is read if nothing has."""
+        engine, noisy = self.engine, any(feature.noise is not None for feature in self.features)
+        if is_stand_in(engine, self.values.table):
+            if not noisy:
+                return
+            self.progress.notice(
+                f"Records of {source_of(engine, self.values.table).shown} are read into DuckDB, where their "
+                "values are sorted, for as long as it takes."
+            )
+        coded = coded_here(engine, self.values)
+        if noisy:
+            classes = len(self.values.classes) if by_class else 1
+            self.records = root_records(engine, coded, self.features, classes, local=self.local)
+            self.coded = coded if self.local else None
+        else:
+            root = sql("SELECT 0::INTEGER AS node, c.* FROM {coded} AS c", coded=coded)
+            self.records = engine.materialize("records", root)
 
     def grow(self, counts: Sequence[int]) -> list[TreeNode]:
         """Give the nodes, parents before children, numbered in this order, from the records by class."""
         nodes = [TreeNode(0, None, None, 0, tuple(counts))]
         every = frozenset(range(len(self.features)))
         root = OpenNode(nodes[0], every - self.reconstructing)
-        level = [root] if every and self.limits.allow(root.node) else []
+        level = [root] if every and self._may_split(root.node) else []
         while level:
             depth = level[0].node.depth
             logger.info("round %d: %d nodes, %d of them may be split", depth + 1, len(nodes), len(level))
             self.progress.update(depth=depth, nodes=len(nodes))
             level = self._next(level, nodes)
         return nodes
+
+    def _may_split(self, node: TreeNode) -> bool:
+        """Tell whether a node may be split; one of a single class has nothing to gain."""
+        mixed = sum(count > 0 for count in node.counts) > 1
+        return mixed and node.records >= self.min_split and node.depth < self.max_depth
 
     # -- a level --------------------------------------------------------------------------------
 
@@ -230,8 +217,7 @@ class TreeGrowth:
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
-            among = None if len(part) == len(level) else range(first, first + len(part))
-            found = self._counted(level, nodes, among)
+            found = self._counted(nodes, part, first, level)
             self._check_total(found, sum(item.node.records for item in part))
             counts = self._counts(found, first, len(part), classes)
             ends = self._reconstruct(part, counts)
@@ -240,34 +226,31 @@ class TreeGrowth:
             for position, split in enumerate(splits):
                 if split is None:
                     continue
-                children = self._divide(part[position], split, nodes)
-                row = self._move(split, children, below)
-                if row is not None:
-                    row["node"] = first + position
+                row = self._divide(part[position], split, nodes, below)
+                if row["left_node"] is not None or row["right_node"] is not None:
                     own = counts[split.attribute][position, : self.offsets[split.attribute]]
-                    moves.add(row, own, ends.get((position, split.attribute)))
+                    moves.add({"node": first + position} | row, own, ends.get((position, split.attribute)))
         if below and self.records is not None:
             self.records = moved(self.engine, self.records, moves, self.offsets, self.coded)
         return below
 
     def _counted(
-        self, level: Sequence[OpenNode], nodes: Sequence[TreeNode], among: range | None
+        self, nodes: Sequence[TreeNode], part: Sequence[OpenNode], first: int, level: Sequence[OpenNode]
     ) -> CodeCounts:
+        """Count some nodes of a level, the first of them at a position in it."""
         values, number = self.values, len(self.features)
         if self.records is not None:
+            among = None if len(part) == len(level) else range(first, first + len(part))
             return self.engine.arrays(counting(sql("{t}", t=self.records), number, among), step="counts")
-        inside = range(len(level)) if among is None else among
-        positions = {level[position].node.id: position for position in inside}
+        positions = {item.node.id: first + place for place, item in enumerate(part)}
 
         def leaf(node: TreeNode) -> Statement:
             return sql("{p}", p=positions[node.id]) if node.id in positions else Statement("NULL")
 
-        node = branches(nodes, partial(_goes, self.splits, self.features), leaf)
-
         def query(rows: Table) -> Statement:
-            coded = values.coded(values.read(rows), position_there)
-            placed = sql("(SELECT {node} AS node, c.* FROM ({coded}) AS c) AS l", node=node, coded=coded)
-            return counting(placed, number)
+            node = sql("{n} AS node", n=decision(nodes, values.split_value, leaf))
+            coded = values.coded(values.read(rows), node, class_text=False)
+            return counting(sql("({coded}) AS l", coded=coded), number)
 
         return counts_elsewhere(self.engine, values.table, query)
 
@@ -279,27 +262,6 @@ class TreeGrowth:
                     "records at each look.",
                     "Run it again when nobody writes, or read a version that stays.",
                 )
-
-    def _move(
-        self, split: Split, children: Mapping[Side, OpenNode], below: list[OpenNode]
-    ) -> dict[str, object] | None:
-        """Say where the records of a node go, and add its open children; None where there are none."""
-        row: dict[str, object] = {}
-        for side, child in children.items():
-            is_open = self.limits.allow(child.node)
-            row[f"{side}_node"] = len(below) if is_open else None
-            row[f"{side}_settled"] = len(child.settled) == len(self.features)
-            below += [child] if is_open else []
-        if row["left_node"] is None and row["right_node"] is None:
-            return None
-        return row | {
-            "attribute": split.attribute,
-            "cut": split.cut,
-            "categories": list(split.cells),
-            "nulls": self.features[split.attribute].cells,
-            "null_left": split.null_left,
-            "settled_from": self.offsets[split.attribute],
-        }
 
     def _counts(self, rows: CodeCounts, first: int, nodes: int, classes: int) -> list[Ints]:
         """Put the counts of some nodes of the level into a matrix for each attribute and node."""
@@ -314,10 +276,12 @@ class TreeGrowth:
             for start, size, width in zip(starts, sizes, self.widths, strict=False)
         ]
 
-    def _divide(self, item: OpenNode, split: Split, nodes: list[TreeNode]) -> dict[Side, OpenNode]:
-        feature, node = self.features[split.attribute], item.node
-        self.splits[node.id] = split
-        attribute = feature.attribute
+    def _divide(
+        self, item: OpenNode, split: Split, nodes: list[TreeNode], below: list[OpenNode]
+    ) -> dict[str, object]:
+        """Split a node, add its children and the open ones of these, and say where its records go."""
+        place, node = split.attribute, item.node
+        feature, attribute = self.features[place], self.features[place].attribute
         nodes[node.id] = replace(
             node,
             column=attribute.name,
@@ -325,21 +289,29 @@ class TreeGrowth:
             values=tuple(attribute.values[cell] for cell in split.cells),
             null_left=split.null_left,
         )
-        children: dict[Side, OpenNode] = {}
+        row: dict[str, object] = {
+            "attribute": place,
+            "cut": split.cut,
+            "categories": list(split.cells),
+            "nulls": feature.cells,
+            "null_left": split.null_left,
+            "settled_from": self.offsets[place],
+        }
         sides: dict[Side, tuple[int, ...]] = {"left": split.left, "right": split.right}
         for side, counts in sides.items():
             child = TreeNode(len(nodes), node.id, side, node.depth + 1, counts)
             nodes.append(child)
-            settled = item.settled | {split.attribute}
+            settled = item.settled | {place}
             # few records say too little of a distribution: below SMALL, those of the root serve
             settled = settled | self.reconstructing if child.records < SMALL else settled
-            children[side] = OpenNode(child, settled)
-        return children
-
-    # -- Local: distributions of the nodes' own --------------------------------------------------
+            is_open = self._may_split(child)
+            row[f"{side}_node"] = len(below) if is_open else None
+            row[f"{side}_settled"] = len(settled) == len(self.features)
+            below += [OpenNode(child, settled)] if is_open else []
+        return row
 
     def _reconstruct(self, level: Sequence[OpenNode], counts: Sequence[Ints]) -> dict[tuple[int, int], Ints]:
-        """Reconstruct what is not settled, and write the records of each cell into the counts.
+        """For Local, reconstruct what is not settled, and write the records of each cell into the counts.
 
         Gives, for each node's position and attribute, the ranks at which cells end, by class.
         """
@@ -355,18 +327,3 @@ class TreeGrowth:
             found[own, offset : offset + feature.cells] = cells.transpose(0, 2, 1)
             ends |= {(position, place): of_nodes[number] for number, position in enumerate(own)}
         return ends
-
-
-def _goes(
-    splits: Mapping[int, Split], features: Sequence[TreeFeature], node: TreeNode, side: Side | None
-) -> Statement:
-    split, left = splits[node.id], side == "left"
-    place, nulls = split.attribute, features[split.attribute].cells
-    if split.cells:
-        how = "code{p} IN ({cells})" if left else "code{p} NOT IN ({cells})"
-        return sql(how, p=place, cells=list(split.cells))
-    if left:
-        how = "code{p} < {cut} OR code{p} = {nulls}" if split.null_left else "code{p} < {cut}"
-    else:
-        how = "code{p} >= {cut} AND code{p} < {nulls}" if split.null_left else "code{p} >= {cut}"
-    return sql(how, p=place, cut=split.cut, nulls=nulls)

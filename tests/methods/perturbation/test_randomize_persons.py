@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from swap_releases import Heard
 
 import ppdm_sql
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, InvalidSource, PpdmError
@@ -18,22 +19,6 @@ from ppdm_sql.methods.perturbation.randomize import RandomizeRun
 
 NOISE = {"age": "uniform 20 on 0,99 whole rounded", "pay": "gaussian 15 on 100,150", "ill": "retain 0.6"}
 VARYING = NOISE | {"weight": "gaussian 5 on 50,99"}
-
-
-@dataclass
-class Heard:
-    """A progress that remembers what it was told."""
-
-    notices: list[str] = field(default_factory=list)
-
-    def start(self, what: str) -> None: ...
-
-    def update(self, **measures: object) -> None: ...
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
-
-    def stop(self) -> None: ...
 
 
 @pytest.fixture

@@ -472,7 +472,7 @@ def test_a_failure_on_the_way_leaves_nothing(
     def broken(*_: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr(distributions, "_column_comment", broken)
+    monkeypatch.setattr(distributions, "_comments", broken)
     with pytest.raises(RuntimeError):
         reconstruct(con, by_class="good")
     assert objects(con) == [("t",)]

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from swap_releases import Heard
 from tree_cases import NOISE, both, flat_model, write_mixed
 
 import ppdm_sql
@@ -22,7 +23,6 @@ from ppdm_sql.errors import (
     UnknownTable,
 )
 from ppdm_sql.methods.trees.model import MODES, DecisionTree
-from ppdm_sql.progress import SilentProgress
 
 HOSTILE = [
     'a "b"',
@@ -38,16 +38,6 @@ HOSTILE = [
     "v1",
 ]
 RECONSTRUCTED = ("global", "byclass", "local")
-
-
-class Heard(SilentProgress):
-    """Keeps the notices of a run."""
-
-    def __init__(self) -> None:
-        self.notices: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
 
 
 @pytest.fixture

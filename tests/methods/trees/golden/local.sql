@@ -19,17 +19,13 @@ GROUP BY
 LIMIT 257;
 
 SELECT
-  c.category
-FROM (
-  SELECT DISTINCT
-    CAST("value" AS TEXT) AS category
-  FROM known_values
-) AS c
-WHERE
-  NOT c.category IS NULL
+  CAST(value AS TEXT) AS text,
+  CAST(SUM(records) AS BIGINT)
+FROM known_values
+GROUP BY
+  text
 ORDER BY
-  c.category ASC
-LIMIT 257;
+  text;
 
 CREATE TEMPORARY TABLE known_values_2 AS
 SELECT
@@ -43,20 +39,19 @@ GROUP BY
 LIMIT 257;
 
 SELECT
-  CAST(v.value AS TEXT) AS class,
-  v.records
-FROM known_values_2 AS v
+  CAST(value AS TEXT) AS text,
+  CAST(SUM(records) AS BIGINT)
+FROM known_values_2
+GROUP BY
+  text
 ORDER BY
-  v.value ASC;
-
-CREATE TEMP TYPE type AS ENUM (SELECT unnest(['high', 'low']));
-
-CREATE TEMP TYPE type_2 AS ENUM (SELECT unnest(['clerk', 'it''s']));
+  MIN(value),
+  text;
 
 CREATE TEMPORARY TABLE coded AS
 SELECT
   CAST((
-    ENUM_CODE(TRY_CAST(CAST(class_value AS TEXT) AS type))
+    CASE CAST(class_value AS TEXT) COLLATE C WHEN 'high' THEN 0 WHEN 'low' THEN 1 END
   ) AS UTINYINT) AS class,
   CAST((
     CASE
@@ -72,8 +67,8 @@ SELECT
   ) AS USMALLINT) AS bin0,
   v0 AS value0,
   CAST((
-    COALESCE(ENUM_CODE(TRY_CAST(CAST(v1 AS TEXT) AS type_2)), 2)
-  ) AS UTINYINT) AS code1
+    COALESCE(CASE CAST(v1 AS TEXT) COLLATE C WHEN 'clerk' THEN 0 WHEN 'it''s' THEN 1 END, 2)
+  ) AS USMALLINT) AS code1
 FROM (
   SELECT
     "s"."risk" AS class_value,
@@ -85,10 +80,8 @@ FROM (
 ) AS v;
 
 SELECT
-  CAST(0 AS SMALLINT) AS attribute,
-  CAST(r.class AS USMALLINT) AS class,
-  r.bin0 AS bin,
-  COUNT(*) AS records
+  r.class * CAST(33 AS BIGINT) + r.bin0 AS bin,
+  COUNT(*) AS n
 FROM coded AS r
 GROUP BY ALL;
 
@@ -98,9 +91,9 @@ SELECT
   r.cell
 FROM (
   SELECT
-    UNNEST(CAST([8, 19, 45, 49, 32, 65] AS BIGINT[])) AS first,
-    UNNEST(CAST([12, 24, 49, 52, 33, 66] AS BIGINT[])) AS last,
-    UNNEST(CAST([0, 3, 1, 2, 4, 4] AS USMALLINT[])) AS cell
+    UNNEST(CAST([8, 19, 45, 49] AS BIGINT[])) AS first,
+    UNNEST(CAST([12, 24, 49, 52] AS BIGINT[])) AS last,
+    UNNEST(CAST([0, 3, 1, 2] AS USMALLINT[])) AS cell
 ) AS r;
 
 CREATE TEMPORARY TABLE divided_bins AS
@@ -150,7 +143,7 @@ SELECT
   CAST((
     CASE WHEN r.bin0 = 32 THEN 12 ELSE r.bin0 // 4 END
   ) AS USMALLINT) AS code0,
-  CAST(COALESCE(d0.cell, w0.cell) AS UTINYINT) AS cell0,
+  COALESCE(d0.cell, w0.cell) AS cell0,
   r.code1
 FROM coded AS r
 JOIN whole_bins AS w0
