@@ -24,6 +24,7 @@ Source: Agrawal, Srikant 2000, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,7 +87,8 @@ class TrainingValues:
         if not feature.labels:
             return value
         cuts = feature.attribute.cuts
-        return _chosen(value, map(literal, feature.labels), [cuts[0] - 1, *cuts])
+        inside = [math.nextafter(cuts[0], -math.inf), *cuts]
+        return _chosen(value, map(literal, feature.labels), inside)
 
 
 def coded_here(engine: Engine, values: TrainingValues) -> Table:

@@ -62,6 +62,20 @@ def test_trees_are_the_same(
     assert here.tree().depth == 4 and here.row().rows == there.row().rows == 2992
 
 
+def test_released_intervals_are_split_there_as_here(ledger: Database, parquet: Parquet) -> None:
+    labels = "['[0, 10)', '[10, 20)', '[20, 30]', NULL][1 + i % 4]"
+    people = f"SELECT {labels} AS x, i % 5 AS y, i % 4 IN (1, 2) OR i % 5 > 3 AS c FROM range(400) r(i)"
+    folder = parquet("labels", people)
+    ledger.engine.write(f"CREATE TABLE here AS FROM '{folder}/*.parquet'", step="test")
+    asked: dict[str, Any] = {"class_column": "c", "mode": "randomized", "noise": {"x": "cells 0,10,20,30"}}
+    here, there = (
+        ledger.train(source, into=f"m{place}", prune=False, **asked)
+        for place, source in enumerate(("here", folder))
+    )
+    assert here.tree() == there.tree()
+    assert here.tree().root.column == "x" and here.tree().depth > 1
+
+
 def test_a_table_of_spark_tests_a_tree_as_one_of_duckdb_does(
     ledger: Database, both: tuple[str, str], parquet: Parquet
 ) -> None:
