@@ -17,8 +17,8 @@ import duckdb
 from ppdm_sql.engine import Engine, alone
 from ppdm_sql.engine.names import Table, by_name
 from ppdm_sql.engine.opening import connect, remove_database
+from ppdm_sql.engine.signals import interruptible
 from ppdm_sql.engine.space import SpillFolder
-from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.options import (
     AgrawalRequest,

@@ -24,11 +24,9 @@ from ppdm_sql.audit.judging import (
 )
 from ppdm_sql.audit.model import Audit, Finding, Group
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
-from ppdm_sql.engine.person_columns import person_columns
-from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.source import count_column, person_columns, source_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.level import with_labels

@@ -17,11 +17,9 @@ from functools import cached_property
 from ppdm_sql.audit.comparing import counted, counting, text
 from ppdm_sql.audit.model import Counted
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.source import check_counts, check_persons, count_column, source_of
 from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import Kind, has_enum, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidSource, no_records

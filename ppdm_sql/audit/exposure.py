@@ -17,8 +17,8 @@ from ppdm_sql.audit.model import (
     Risk,
 )
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.source import count_column
 from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidSource

@@ -9,10 +9,9 @@ from itertools import combinations
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
 from ppdm_sql.audit.comparing import counted, counting
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.source import aggregated, is_stable, is_stand_in, source_of
+from ppdm_sql.engine.source import aggregated, check_counts, count_column, is_stable, is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.errors import no_records
 from ppdm_sql.results import SHARE, ResultTable

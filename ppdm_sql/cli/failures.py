@@ -18,8 +18,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from ppdm_sql.engine.quiet import SIGNALS, on_commit
-from ppdm_sql.engine.watching import SignalHandler, watched_signals
+from ppdm_sql.engine.signals import SIGNALS, SignalHandler, on_commit, watched_signals
 from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, InvalidOption, PpdmError
 from ppdm_sql.starting import INTERRUPTED_EXIT, leave
 

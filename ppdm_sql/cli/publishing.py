@@ -18,7 +18,7 @@ from ppdm_sql.cli.failures import IN_MEMORY, is_memory
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import PARTIAL, Common, CommonOfSpark, DatabasePath, Given, takes
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.quiet import on_commit
+from ppdm_sql.engine.signals import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.options import CompareRequest, Generalize, RandomizeRequest, Suppress, SwapRequest
 from ppdm_sql.privacy import parse, quote_name

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import random
 import secrets
 import threading
 import time
+import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt, redacted
-from ppdm_sql.engine.names import Table, table_name
-from ppdm_sql.engine.quiet import held_back, on_commit
-from ppdm_sql.engine.reading import match, shown_name, spellings
-from ppdm_sql.engine.sharing import ORDINARY, beside, lock_of, setting
+from ppdm_sql.engine.names import (
+    Table,
+    as_typed,
+    match,
+    quoted,
+    shown_name,
+    spellings,
+    table_name,
+    tables_read,
+)
+from ppdm_sql.engine.signals import held_back, on_commit
 from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.engine.types import fetchable
-from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, unknown
+from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, PpdmWarning, UnknownTable, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
+Given = ParamSpec("Given")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
@@ -40,6 +51,21 @@ MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+
+_locks: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, threading.RLock] = weakref.WeakKeyDictionary()
+_locks_lock = threading.Lock()
+_SEEN = (
+    "A result on this connection is not read to its end, so this ran on a connection beside it, which sees "
+    "neither temporary tables nor what an open transaction has changed."
+)
+_ORDINARY = {
+    "integer_division": False,
+    "default_order": "ASCENDING",
+    "default_null_order": "NULLS_LAST",
+    "default_collation": "",
+    "preserve_insertion_order": True,
+}
+"""Settings that change what a statement means, with the values under which ours are written."""
 
 
 class Column(NamedTuple):
@@ -88,7 +114,7 @@ class Engine:
         self._depth = self._settling = 0
         self._inside = False
         self._switch = threading.Lock()
-        self._lock = lock_of(connection)
+        self._lock = _lock_of(connection)
         self._in_snapshot = self._writes_in_snapshot = False
 
     # -- running ------------------------------------------------------------------------------
@@ -159,7 +185,6 @@ class Engine:
         return made
 
     def discard(self, table: Table) -> None:
-        """Drop a working table that later steps do not need."""
         self._run_statement(f"DROP TABLE IF EXISTS {table}", None, "discard")
 
     def write(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> None:
@@ -221,8 +246,6 @@ class Engine:
         return explained(step, cause, inside=self._inside, read=lambda: self._read_by(sql))
 
     def _read_by(self, sql: str) -> list[str]:
-        from ppdm_sql.engine.reading import as_typed, tables_read  # few statements fail
-
         return [as_typed(table, self.place) for table in tables_read(sql, self._overlays)]
 
     def interrupt(self) -> None:
@@ -266,8 +289,21 @@ class Engine:
             except OpenResult:
                 if self._depth or self._inside:
                     raise
-            with beside(self):
+            with self._beside():
                 return work()
+
+    @contextlib.contextmanager
+    def _beside(self) -> Iterator[None]:
+        """Use a connection of its own inside, in the place where the owner's was last seen."""
+        warnings.warn(_SEEN, PpdmWarning, stacklevel=2)
+        owners, self.connection = self.connection, self.connection.cursor()
+        try:
+            if self.place is not None:
+                self.connection.execute(f"USE {'.'.join(map(quoted, self.place))}").fetchall()
+            yield
+        finally:
+            self.connection.close()
+            self.connection = owners
 
     def refuses(self, sql: str, beginning: str) -> bool:
         """Tell whether the engine refuses a statement with words that begin so.
@@ -306,7 +342,7 @@ class Engine:
     def _tidy(self, first: int, chosen: Mapping[str, object]) -> None:
         """Give settings back what was chosen, and drop working tables, views and types from a number on."""
         for name, value in chosen.items():
-            self._try(setting(name, value))
+            self._try(_setting(name, value))
         for made in reversed(self._working[first:]):
             kind, table = made
             self._sizes.pop(table, None)
@@ -341,12 +377,12 @@ class Engine:
 
     def _settle(self) -> dict[str, object]:
         """Set what differs from the ordinary values, and give what was chosen instead."""
-        settings = ", ".join(f"current_setting('{name}')" for name in ORDINARY)
+        settings = ", ".join(f"current_setting('{name}')" for name in _ORDINARY)
         (values,) = self.look_up(f"SELECT {settings}", step="settings")
-        found = dict(zip(ORDINARY, values, strict=True))
-        chosen = {name: value for name, value in found.items() if value != ORDINARY[name]}
+        found = dict(zip(_ORDINARY, values, strict=True))
+        chosen = {name: value for name, value in found.items() if value != _ORDINARY[name]}
         for name in chosen:
-            self._run_statement(setting(name, ORDINARY[name]), None, "settings")
+            self._run_statement(_setting(name, _ORDINARY[name]), None, "settings")
         return chosen
 
     def require_autocommit(self) -> None:
@@ -366,22 +402,12 @@ class Engine:
         A transaction inside becomes part of this one, and working tables are kept when it ends.
         """
         with self._lock:
-            self.look_up("BEGIN TRANSACTION", step="snapshot")
-            self._inside, self._in_snapshot, self._writes_in_snapshot, done = True, True, False, False
             try:
-                yield
-                with self._undisturbed():
-                    self.look_up("COMMIT", step="commit")
-                    done = True
-                    if self._writes_in_snapshot:
-                        self._tell_commit()
-            except BaseException:
-                if not done:
-                    with self._undisturbed():
-                        self._try("ROLLBACK")
-                raise
+                with self._committed_as_one(self.look_up, "snapshot", real=True):
+                    self._in_snapshot, self._writes_in_snapshot = True, False
+                    yield
             finally:
-                self._inside = self._in_snapshot = False
+                self._in_snapshot = False
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -389,30 +415,35 @@ class Engine:
 
         Ctrl-C during the commit is heard after it.
         """
-        if self._in_snapshot:
-            self._writes_in_snapshot = True
-            if self.dry:  # what is shown reads like what is run
-                self.write("BEGIN TRANSACTION", step="begin")
-            yield
-            if self.dry:
-                self.write("COMMIT", step="commit")
-            return
-        with self._lock:
-            self.write("BEGIN TRANSACTION", step="begin")
-            self._inside, done = True, False
-            try:
+        if not self._in_snapshot:
+            with self._lock, self._committed_as_one(self.write, "begin", real=not self.dry):
                 yield
-                with self._undisturbed():
-                    self.write("COMMIT", step="commit")
-                    done = True
+            return
+        self._writes_in_snapshot = True
+        if self.dry:  # what is shown reads like what is run
+            self.write("BEGIN TRANSACTION", step="begin")
+        yield
+        if self.dry:
+            self.write("COMMIT", step="commit")
+
+    @contextlib.contextmanager
+    def _committed_as_one(self, run: Callable[..., object], begins: str, *, real: bool) -> Iterator[None]:
+        run("BEGIN TRANSACTION", step=begins)
+        self._inside, done = True, False
+        try:
+            yield
+            with self._undisturbed():
+                run("COMMIT", step="commit")
+                done = True
+                if self._writes_in_snapshot or not self._in_snapshot:
                     self._tell_commit()
-            except BaseException:
-                if not (done or self.dry):
-                    with self._undisturbed():
-                        self._try("ROLLBACK")
-                raise
-            finally:
-                self._inside = False
+        except BaseException:
+            if real and not done:
+                with self._undisturbed():
+                    self._try("ROLLBACK")
+            raise
+        finally:
+            self._inside = False
 
     def _tell_commit(self) -> None:
         """Tell who asked that all is committed, though not of what is only shown."""
@@ -468,3 +499,25 @@ class Engine:
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
         return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
+
+
+def _lock_of(connection: duckdb.DuckDBPyConnection) -> threading.RLock:
+    with _locks_lock:
+        return _locks.setdefault(connection, threading.RLock())
+
+
+def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
+    """Make a method of what has an ``engine`` use its connection :meth:`Engine.alone`."""
+
+    @functools.wraps(method)
+    def wrapper(*args: Given.args, **kwargs: Given.kwargs) -> Fetched:
+        owner: Any = args[0]
+        engine: Engine = owner.engine
+        return engine.alone(lambda: method(*args, **kwargs))
+
+    return wrapper
+
+
+def _setting(name: str, value: object) -> str:
+    literal = statements.render(statements.literal(value))  # type: ignore[arg-type]
+    return f"SET {name} = {literal}"

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.engine import statements
 from ppdm_sql.engine.duckdb_engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import sql, text
 from ppdm_sql.engine.types import Kind, kind_of, type_tree
 
 _EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
@@ -38,7 +38,6 @@ def exact_type(type_text: str) -> str:
 
 
 def exact_columns(columns: Sequence[Column]) -> list[Column]:
-    """Give columns with the types in which they are read."""
     return [Column(item.name, exact_type(item.type)) for item in columns]
 
 
@@ -54,12 +53,11 @@ def exact_table(engine: Engine, table: Table, columns: Sequence[Column]) -> Tabl
     values = exact_values(engine, table, columns)
     if is_plain(values):
         return table
-    shown = exp.Star(replace=[alias(value, name) for name, value in values.items()])
-    return engine.overlay(exp.select(shown).from_(aliased(table, "s")))
+    shown = [sql("{value} AS {c}", value=value, c=column(name)) for name, value in values.items()]
+    return engine.overlay(sql("SELECT * REPLACE ({shown}) FROM {table} AS s", shown=shown, table=table))
 
 
 def is_plain(values: Mapping[str, exp.Expression]) -> bool:
-    """Tell whether all columns are read as they are."""
     return all(isinstance(value, exp.Column) for value in values.values())
 
 
@@ -129,23 +127,20 @@ def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> boo
     """
     if table.schema is not None and table.catalog is not None:
         where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
-        definition = statements.text("engine/table_definition")
-        found = engine.look_up(definition, where, step="table_definition")
+        found = engine.look_up(text("engine/table_definition"), where, step="table_definition")
         if found and found[0][0] is not None and "COLLATE" not in found[0][0].upper():
             return False
-    source = aliased(table, "s")
-    none = exp.select(*(alias(column(item.name, "s"), f"c{i}") for i, item in enumerate(texts)))
-    return "COLLATE" in _definition(engine, none.from_(source).limit(0)).upper()
-
-
-def _definition(engine: Engine, select: exp.Expression) -> str:
-    """Give the statement that makes a table of a SELECT without rows; the tracer is not told."""
     tracer, engine.tracer = engine.tracer, None
     try:
-        table = engine.materialize("probe", select)
-        found = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
-        ((text,),) = engine.query(found, {"name": table.name}, step="probe")
-        engine.discard(table)
+        shown = [
+            sql("{c} AS {code}", c=column(item.name), code=column(f"c{i}")) for i, item in enumerate(texts)
+        ]
+        probe = engine.materialize(
+            "probe", sql("SELECT {shown} FROM {table} LIMIT 0", shown=shown, table=table)
+        )
+        definition = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
+        ((made,),) = engine.query(definition, {"name": probe.name}, step="probe")
+        engine.discard(probe)
     finally:
         engine.tracer = tracer
-    return str(text)
+    return "COLLATE" in str(made).upper()

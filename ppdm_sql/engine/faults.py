@@ -23,14 +23,12 @@ _KIND = re.compile(r"^[A-Za-z ]*Error: *")
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an error is how the engine says that it was interrupted."""
     if isinstance(error, duckdb.InterruptException):
         return True
     return isinstance(error, (duckdb.Error, RuntimeError)) and "query interrupted" in str(error).lower()
 
 
 def is_conflict(error: duckdb.Error, *, inside: bool) -> bool:
-    """Tell whether another connection changed the same at the same time."""
     text = str(error).lower()
     if isinstance(error, duckdb.TransactionException) and out_of_space("commit", str(error)) is None:
         return "conflict" in text or "failed to commit" in text
@@ -38,12 +36,10 @@ def is_conflict(error: duckdb.Error, *, inside: bool) -> bool:
 
 
 def is_damaged(text: str) -> bool:
-    """Tell whether the words of the engine are about a file that is not as it was written."""
     return any(word in text for word in ("Corrupt database", "Could not read enough bytes", "checksum"))
 
 
 def damaged(path: str) -> DatabaseUnavailable:
-    """Say that a file is damaged."""
     return DatabaseUnavailable(
         f"{path} is damaged: parts of it are missing or not as they were written.",
         "Restore it from a copy.",
@@ -51,7 +47,6 @@ def damaged(path: str) -> DatabaseUnavailable:
 
 
 def only_read() -> DatabaseUnavailable:
-    """Say that a database is open without the right to write."""
     return DatabaseUnavailable(
         "The database is open read-only, and this writes into it.",
         "Open it for writing: without read_only=True in Python, with --write in ppdm sql.",
@@ -61,7 +56,6 @@ def only_read() -> DatabaseUnavailable:
 def explained(
     step: str, cause: duckdb.Error, *, inside: bool, read: Callable[[], Sequence[str]]
 ) -> EngineError | DatabaseUnavailable:
-    """Put an error of the engine into words."""
     text = str(cause)
     if is_damaged(text):
         return damaged("The database file")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import hashlib
 import os
 import re
 import secrets
+import shutil
+import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +21,10 @@ from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, NameTaken
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
@@ -36,6 +45,12 @@ _WIDER = {
     "TIMESTAMP_S": "TIMESTAMP",
     "TIMESTAMP_MS": "TIMESTAMP",
 }
+MARK = "_ppdm"
+"""The file of a published folder that holds its token; readers of records skip names that begin so."""
+SETTLED = " committed"
+"""What stands behind the token once a database has committed what is there."""
+_DONE = "_SUCCESS"
+_PIECE = 1 << 20
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/")
 
 
@@ -65,7 +80,6 @@ class Location:
 
     @property
     def table(self) -> Table:
-        """The table, by its parts."""
         return parse_table(self.target)
 
     @property
@@ -131,8 +145,6 @@ class RowStore(Protocol):
 
 def location_of(engine: Engine, to: str) -> Location:
     """Read what a user said of where rows shall stand; paths have a slash, tables none."""
-    from ppdm_sql.engine.folders import check_free_folder
-
     to = plain_name(to, "Where the rows shall stand")
     place, token = _spark_of(engine, to), secrets.token_hex(6)
     if not is_path(to):
@@ -171,7 +183,6 @@ class DrawnRowStore(RowStore, Protocol):
 
 
 def store_of(engine: Engine, location: Location) -> RowStore:
-    """Give what writes and reads the rows of a location."""
     place = _spark_of(engine, location.target)
     from ppdm_sql.engine.spark.staging import store
 
@@ -206,7 +217,6 @@ def recorded(location: Location, files: Sequence[PlacedFile], unfolded: str | No
 
 
 def read_location(record: Mapping[str, Any]) -> Location:
-    """Read back what :func:`recorded` wrote."""
     return Location(record["kind"], record["target"], record["token"])
 
 
@@ -220,3 +230,122 @@ def handed_type(type_text: str) -> str:
     if type_text in _OWN or type_text.startswith("DECIMAL(") and type_text.endswith(")"):
         return type_text
     return _WIDER.get(type_text, "VARCHAR")
+
+
+# -- folders: written aside, named in one move, removed if they are ours --------------------
+
+
+def check_free_folder(path: Path) -> None:
+    if os.path.lexists(path):
+        raise NameTaken(f"There is {path} already.", "Give --to another name, or remove what has this one.")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InvalidOption(f"The folder {path.parent} cannot be written to.", "Give another folder.")
+
+
+@contextlib.contextmanager
+def staging_folder(location: Location) -> Iterator[None]:
+    """Make the private folder in which rows stand until they are accepted; it goes at the end.
+
+    The lock on the file ``owner`` tells others that it is in use, also where somebody reads a copy of the
+    database.
+    """
+    location.staging.mkdir(mode=0o700)
+    owner = os.open(location.staging / "owner", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        shutil.rmtree(location.staging, ignore_errors=True)
+        os.close(owner)
+
+
+def is_in_use(location: Location) -> bool:
+    """Tell whether the run that made a staging folder still runs, as far as locks tell."""
+    if sys.platform == "win32":
+        return False
+    try:
+        owner = os.open(location.staging / "owner", os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as cause:
+        return cause.errno in (errno.EAGAIN, errno.EACCES)
+    finally:
+        os.close(owner)
+    return False
+
+
+def publish_folder(location: Location) -> None:
+    (location.rows / MARK).write_text(location.token, "utf-8")
+    check_free_folder(Path(location.target))
+    try:
+        os.rename(location.rows, location.target)
+    except OSError as cause:
+        raise InvalidOption(
+            f"The folder {location.target} cannot be made: {cause.strerror}.",
+            "Give --to a folder in which you and Spark's user may both write.",
+        ) from None
+
+
+def remove_staging(location: Location) -> None:
+    shutil.rmtree(location.staging, ignore_errors=True)
+
+
+def settle(location: Location) -> None:
+    """Write into the folder that the database has committed it, so that no old copy of that may remove it."""
+    with contextlib.suppress(OSError):
+        part = location.staging / MARK
+        part.write_text(location.token + SETTLED, "utf-8")
+        os.replace(part, Path(location.target) / MARK)
+
+
+def remove_published(location: Location, *, settled: bool) -> None:
+    """Remove a published folder if it is ours: it vanishes in one move, then its files go."""
+    if not is_ours(location, settled=settled):
+        return
+    location.staging.mkdir(mode=0o700, exist_ok=True)
+    shutil.rmtree(location.rows, ignore_errors=True)
+    os.rename(location.target, location.rows)
+    shutil.rmtree(location.staging, ignore_errors=True)
+
+
+def is_ours(location: Location, *, settled: bool) -> bool:
+    """Tell whether the target is a folder with the token of this publication, and no link to one."""
+    wanted = (location.token, location.token + SETTLED) if settled else (location.token,)
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(location.target).st_mode)
+        return is_folder and (Path(location.target) / MARK).read_text("utf-8") in wanted
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def hashed_files(folder: Path) -> dict[str, tuple[int, str]]:
+    """Give size and SHA-256 of everything in a folder but what Spark and a publication write beside rows.
+
+    Sub-folders and links are listed, too, with no hash: no release has any.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name in (MARK, _DONE) or _is_checksum(entry.name):
+                continue
+            plain = entry.is_file(follow_symlinks=False)
+            size = entry.stat(follow_symlinks=False).st_size
+            found[entry.name] = (size, _sha256(Path(entry.path)) if plain else "")
+    return found
+
+
+def _is_checksum(name: str) -> bool:
+    """Tell whether a file is one that the local file system of Hadoop keeps of another."""
+    return name.startswith(".") and name.endswith(".crc")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeGuard, TypeVar
 
@@ -21,7 +22,6 @@ Value = TypeVar("Value")
 
 
 def quoted(name: str) -> str:
-    """Write a name as a quoted identifier."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
@@ -51,12 +51,10 @@ def names_option(option: str, names: Iterable[str]) -> str:
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
-    """Give a column as a syntax tree, always quoted."""
     return exp.column(name, table=table, quoted=True)
 
 
 def alias(expression: exp.Expression, name: str) -> exp.Expression:
-    """Name an expression of a select list, always quoted."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
 
 
@@ -75,7 +73,6 @@ class Table:
     catalog: str | None = None
 
     def expression(self) -> exp.Table:
-        """Give the table as a syntax tree, every part quoted."""
         return exp.table_(self.name, db=self.schema, catalog=self.catalog, quoted=True)
 
     def __str__(self) -> str:
@@ -84,7 +81,6 @@ class Table:
 
 
 def aliased(table: Table, name: str) -> exp.Table:
-    """Give a table under an alias of our own."""
     named = table.expression()
     named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
     return named
@@ -118,7 +114,6 @@ def parse_table(text: str) -> Table:
 
 
 def _is_name(found: exp.Expression | None) -> TypeGuard[exp.Table]:
-    """Tell whether there is a name, with nothing but a schema and a database before it."""
     parts = {"this", "db", "catalog"}
     if not (isinstance(found, exp.Table) and isinstance(found.this, exp.Identifier) and found.name):
         return False
@@ -126,7 +121,6 @@ def _is_name(found: exp.Expression | None) -> TypeGuard[exp.Table]:
 
 
 def table_name(given: object) -> str:
-    """Give the name of a table as it stands."""
     if isinstance(given, str):
         return given
     raise InvalidOption(
@@ -136,7 +130,6 @@ def table_name(given: object) -> str:
 
 
 def plain_name(given: object, what: str) -> str:
-    """Give a name as it stands."""
     if isinstance(given, str):
         return given
     raise InvalidOption(f"{what} is given by its name, not as {kind_of(given)}.", "Give its name as a text.")
@@ -191,3 +184,81 @@ def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) ->
         if found.count(name) > 1:
             raise ColumnRoleError(f"Column {name!r} is named twice.", "Name each column once.")
     return found
+
+
+# -- which tables names mean, and statements read ---------------------------------------------
+
+_BEFORE_A_TABLE_READ = (exp.From, exp.Join, exp.Describe)
+
+
+def tables_read(sql: str, overlays: Mapping[str, str]) -> list[Table]:
+    """List the tables of the user's that a statement reads; working tables have no schema in their names."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return []
+    found = list[Table]()
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.parent, _BEFORE_A_TABLE_READ):
+            continue
+        if table.db:
+            found.append(Table(table.name, table.db, table.catalog or None))
+        elif table.name in overlays:
+            found += tables_read(overlays[table.name], overlays)
+    return list(dict.fromkeys(found))
+
+
+def as_typed(table: Table, place: tuple[str, str] | None) -> str:
+    """Write the name of a table as it is typed where the user is."""
+    catalog, schema = place or (None, None)
+    parts = [table.name]
+    if table.catalog not in (catalog, "temp", None):
+        parts = [str(table.catalog), str(table.schema), table.name]
+    elif table.schema not in (schema, "main"):
+        parts = [str(table.schema), table.name]
+    return ".".join(map(as_written, parts))
+
+
+def spellings(name: str) -> Iterator[Table]:
+    """Read a name as it stands, then as a qualified SQL name where it is one."""
+    yield Table(name)
+    with suppress(InvalidOption):
+        yield parse_table(name)
+
+
+def match(wanted: Table, tables: list[Table], current: tuple[str, str]) -> Table | None:
+    """Pick the table that a possibly unqualified name means; temporary tables come first."""
+    catalog, schema = current
+    if wanted.catalog is not None:
+        places = [(wanted.catalog, wanted.schema)]
+    elif wanted.schema is not None:
+        places = [(catalog, wanted.schema), (wanted.schema, "main")]
+    else:
+        places = [("temp", "main"), (catalog, schema), (catalog, "main")]
+    for place in places:
+        asked = [str(part) for part in (*place, wanted.name)]
+        folded = [part.lower() for part in asked]
+        alike = [table for table in tables if [part.lower() for part in _parts(table)] == folded]
+        if alike:
+            return next((table for table in alike if _parts(table) == asked), alike[0])
+    return None
+
+
+def _parts(table: Table) -> list[str]:
+    return [str(part) for part in (table.catalog, table.schema, table.name)]
+
+
+def shown_name(table: Table, catalog: str) -> str:
+    """Write the name of a table for a message: with its database where that is an attached one.
+
+    Example:
+        >>> shown_name(Table("visits", "main", "o"), "bank"), shown_name(Table("t", "main", "bank"), "bank")
+        ('o.main.visits', 't')
+    """
+    if table.catalog in (catalog, "temp", None):
+        return table.name
+    return ".".join(as_written(part) for part in (table.catalog, table.schema, table.name) if part)
+
+
+def as_written(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else quoted(name)

@@ -32,7 +32,6 @@ def connect(
     memory_limit: str | None = None,
     spill: SpillFolder | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB file."""
     file = None if str(path) == ":memory:" else Path(path)
     if file is not None:
         _check_file(file, read_only=read_only, create=create)
@@ -45,7 +44,6 @@ def connect(
 
 
 def remove_database(path: str | os.PathLike[str]) -> None:
-    """Remove a DuckDB file that is closed, and its log."""
     file = Path(path)
     for left in (file, file.with_name(f"{file.name}.wal")):
         left.unlink(missing_ok=True)
@@ -102,7 +100,6 @@ def _check_missing(file: Path, *, create: bool) -> None:
 
 
 def missing(file: Path) -> DatabaseUnavailable:
-    """Say that a file is not there, and how one is made."""
     place = shlex.quote(str(file))
     return DatabaseUnavailable(
         f"There is no database file {_shortened(file)}.",
@@ -113,7 +110,6 @@ def missing(file: Path) -> DatabaseUnavailable:
 
 
 def _shortened(file: Path, most: int = 80) -> str:
-    """Write a path of any length so that a message can hold it."""
     text = str(file)
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -162,19 +158,21 @@ MARK, MARK_AT = b"DUCK", 8
 """Follows the checksum of the first block, in encrypted files too."""
 _FIRST = 16
 _SQLITE = b"SQLite format 3\0"
-_READ_BY_SUFFIX = {
-    ".csv": ("CSV", "read_csv"),
-    ".tsv": ("CSV", "read_csv"),
-    ".json": ("JSON", "read_json"),
-    ".jsonl": ("JSON", "read_json"),
-    ".ndjson": ("JSON", "read_json"),
-    ".parquet": ("Parquet", "read_parquet"),
+KINDS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
 }
-_PACKED = (".gz", ".zst")
+"""What a file holds, by its suffix."""
+PACKED = (".gz", ".zst")
+_TITLES = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}
 
 
 def refuse_foreign(file: Path) -> None:
-    """Refuse a file that is no DuckDB database."""
     try:
         with file.open("rb") as opened:
             first = opened.read(_FIRST)
@@ -193,7 +191,6 @@ def refuse_foreign(file: Path) -> None:
 
 
 def _explained(file: Path, first: bytes) -> tuple[str, str]:
-    """Say what the file is, and how its rows come into a database."""
     kind, reader = _read_by(file, first)
     if not reader:
         return f"{file} is not a DuckDB database.", "Give the path of a DuckDB file."
@@ -217,12 +214,12 @@ def _for_shell(sql: str) -> str:
 
 
 def _read_by(file: Path, first: bytes) -> tuple[str, str]:
-    """Name the kind of a file and the function that reads it; nothing where it is not known."""
     if first.startswith((b"PAR1", b"PARE")):
         return "Parquet", "read_parquet"
     if first.startswith(_SQLITE):
         return "SQLite", "sqlite_scan"
     suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] in _PACKED:
+    if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
-    return _READ_BY_SUFFIX.get(suffixes[-1] if suffixes else "", ("", ""))
+    kind = KINDS.get(suffixes[-1]) if suffixes and suffixes[-1] != ".txt" else None
+    return (_TITLES[kind], f"read_{kind}") if kind else ("", "")

@@ -29,7 +29,6 @@ def formatted(sql: str) -> str:
 
 
 def without_header(sql: str) -> str:
-    """Leave out the comments before a statement."""
     lines = sql.lstrip().splitlines(keepends=True)
     while lines and lines[0].startswith("--"):
         del lines[0]

@@ -15,10 +15,10 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, aliased, free_name
-from ppdm_sql.engine.statements import Statement, bind, render, sql, text
-from ppdm_sql.engine.types import type_tree
-from ppdm_sql.errors import PpdmError, UnknownTable
+from ppdm_sql.engine.names import Table, aliased, column, free_name, listed, resolve, resolve_all
+from ppdm_sql.engine.statements import Statement, bind, joined, render, sql, text
+from ppdm_sql.engine.types import type_title, type_tree
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 
 if TYPE_CHECKING:
@@ -54,9 +54,6 @@ class Source(Protocol):
 
     def columns(self) -> list[Column]:
         """Give its columns with types of DuckDB."""
-
-    def snapshot(self) -> str:
-        """Give a token that another state of the source does not have; empty where nobody can tell."""
 
     def check_counts(self, count: str) -> Rows:
         """Give the numbers of NULL and of negative counts, and whether all of them can be added up."""
@@ -114,41 +111,29 @@ class TableSource:
 
     @property
     def shown(self) -> str:
-        """Its name."""
         return self._table.name
 
     def columns(self) -> list[Column]:
-        """Give its columns."""
         return self._engine.columns(self._table)
 
-    def snapshot(self) -> str:
-        """Give nothing: a transaction sees one state."""
-        return ""
-
     def check_counts(self, count: str) -> Rows:
-        """Look at the counts in one scan of their column."""
         return self._engine.query(counts_checked(self._table, count), step="count_faults")
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
-        """Give the table itself."""
         return CountedRows(self._table, count)
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
-        """Run the query over the table."""
         return self._engine.query(render(query(aliased(self._table, "s"))), step=step)
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
-        """Run the query over the table."""
         return engine.materialize(step, render(query(aliased(self._table, "s"))))
 
     def keep_rows(
         self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
     ) -> Table:
-        """Write the rows into a working table."""
         return engine.materialize(step, query(self._table, key_table(engine, keys)))
 
     def unreadable(self) -> Collection[str]:
-        """Give none."""
         return ()
 
     def check_unchanged(self) -> None:
@@ -203,12 +188,10 @@ class Place(Protocol):
 
 
 def counts_checked(table: Table, count: str) -> str:
-    """Write the statement that looks at the counts of a table."""
     return bind("engine/count_faults", tables={"source": table}, columns={"count_column": [count]})
 
 
 def source_of(engine: Engine, table: Table) -> Source:
-    """Give the source behind a table: the table itself, or what it stands in for."""
     return engine.sources.get(table) or TableSource(engine, table)
 
 
@@ -241,7 +224,6 @@ def is_stable(engine: Engine, table: Table) -> bool:
 
 
 def is_stand_in(engine: Engine, table: Table) -> bool:
-    """Tell whether a table is an empty one that stands in for one that lives elsewhere."""
     return table in engine.sources
 
 
@@ -286,11 +268,96 @@ def _is_here(engine: Engine, name: str) -> bool:
 
 
 def stand_in(engine: Engine, source: Source) -> Table:
-    """Make the stand-in of a source; it lasts as long as the engine's workspace."""
     free = free_name(source.shown, [table.name for table in (*engine.tables(), *engine.given.values())])
-    nothing = (
-        alias(exp.Cast(this=exp.null(), to=type_tree(item.type)), item.name) for item in source.columns()
-    )
-    table = engine.materialize("stand_in", exp.select(*nothing).limit(0), name=free)
+    nothing = [
+        sql("CAST(NULL AS {type}) AS {c}", type=type_tree(item.type), c=column(item.name))
+        for item in source.columns()
+    ]
+    table = engine.materialize("stand_in", sql("SELECT {nothing} LIMIT 0", nothing=nothing), name=free)
     engine.sources[table] = source
     return table
+
+
+def read_records(
+    engine: Engine, table: Table, columns: Collection[str | None] | None = None, count: str | None = None
+) -> None:
+    """Write the records of a table that lives elsewhere into its stand-in."""
+    source = engine.sources.get(table)
+    if source is None:
+        return
+    there = [item.name for item in source.columns()]
+    wanted = set(there) - set(source.unreadable()) if columns is None else set(columns)
+    names = [name for name in there if name in wanted and name != count]
+    read = source_of(engine, table).counted(engine, names, count)
+    shown = [column(name, "s") for name in names]
+    number, copies = column(read.count or count or "", "s"), sql("")
+    if count is not None:
+        shown.append(number)
+    else:
+        copies = sql(" CROSS JOIN unnest(range({n}))", n=number)
+    insert = "INSERT INTO {table} BY NAME SELECT {shown} FROM {read} AS s{copies}"
+    engine.query(sql(insert, table=table, shown=shown, read=read.table, copies=copies), step="read records")
+    engine.discard(read.table)
+    del engine.sources[table]
+
+
+# -- how many records a row stands for, and whose it is ----------------------------------------
+
+_WHOLE_NUMBERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
+_WHOLE_NUMBERS |= {"INTEGER", "UINTEGER"}
+
+
+def count_column(count: str | None, columns: Sequence[Column], *, table: str) -> str | None:
+    """Find the count column as the table spells it and check its type."""
+    if count is None:
+        return None
+    found = resolve(count, [item.name for item in columns], table=table)
+    type_name = next(item.type for item in columns if item.name == found)
+    if type_name not in _WHOLE_NUMBERS:
+        raise InvalidSource(
+            f"Count column {found!r} of table {table} holds {type_title(type_name)}, not whole numbers.",
+            "Name a column of an integer type, or cast it in a view.",
+        )
+    return found
+
+
+def check_counts(engine: Engine, source: Table, count: str) -> None:
+    """Refuse counts that are no numbers of records."""
+    ((missing, negative, countable),) = source_of(engine, source).check_counts(count)
+    if missing or negative:
+        raise InvalidSource(
+            f"Count column {count!r} is NULL in {missing} rows and negative in {negative}.",
+            "Give a count of at least 0 in every row.",
+        )
+    if not countable:
+        raise InvalidSource(
+            f"The counts of column {count!r} add up to more than 9.2e18 records.",
+            "Check what the column holds.",
+        )
+
+
+def person_columns(
+    person: str | Sequence[str], columns: Sequence[Column], *, count: str | None, table: str
+) -> tuple[str, ...]:
+    """Find the columns that together say whose record a row is, as the table spells them."""
+    found = resolve_all(listed(person, "Columns of persons"), [item.name for item in columns], table=table)
+    if found and count is not None:
+        raise InvalidOption(
+            "--person and --count are given, and a row cannot stand for several records of which each has "
+            "its own person.",
+            "Leave --count out, and give a table with a row for each record.",
+        )
+    return found
+
+
+def check_persons(engine: Engine, source: Table, person: Sequence[str], what: str = "person") -> None:
+    """Refuse rows that are nobody's; ``what`` is what the columns name, for messages."""
+    nobody = joined([sql("{c} IS NULL", c=column(name)) for name in person], " OR ")
+    query = sql("SELECT count(*) FROM {source} WHERE {nobody}", source=source, nobody=nobody)
+    ((missing,),) = engine.query(query, step="person_faults")
+    if missing:
+        named = " or ".join(repr(name) for name in person)
+        raise InvalidSource(
+            f"The {what} column {named} is NULL in {missing} row{'s' * (missing != 1)}.",
+            "Say whose record each row is, or leave such rows out in a view.",
+        )

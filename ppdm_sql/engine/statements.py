@@ -19,7 +19,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine.names import Table, quoted
@@ -48,7 +47,6 @@ class Statement(str):
     file: str | None
 
     def __new__(cls, sql: str, *, step: str = "", file: str | None = None) -> Statement:
-        """Take the text as it is."""
         made = super().__new__(cls, sql)
         made.step, made.file = step, file
         return made
@@ -59,7 +57,6 @@ Sql = Statement | exp.Expression
 
 
 def file_of(sql: str) -> str | None:
-    """Give the step file from which a statement comes, such as ``audit/classes``; None if it has none."""
     return sql.file if isinstance(sql, Statement) else None
 
 
@@ -72,7 +69,6 @@ def sql_folder() -> Path:
 
 @cache
 def text(step: str) -> Statement:
-    """Give the text of a step file, such as ``audit/class_sizes``, header included."""
     return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
@@ -176,21 +172,6 @@ def filled(sql: str, params: Mapping[str, object]) -> str:
     return re.sub(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*)|\$(\w+)""", replaced, sql)
 
 
-def formatted(sql: str) -> str:
-    """Lay a statement out over several lines, for people to read.
-
-    Example:
-        >>> print(formatted("SELECT a, count(*) FROM t GROUP BY a"))
-        SELECT
-          a,
-          COUNT(*)
-        FROM t
-        GROUP BY
-          a
-    """
-    return sqlglot.transpile(sql, read="duckdb", write="duckdb", pretty=True)[0]
-
-
 def bind(
     step: str,
     *,
@@ -241,7 +222,6 @@ def _pieces(step: str) -> tuple[tuple[str | None, str], ...]:
 
 
 def _are_several(sql: str, begin: int, end: int) -> bool:
-    """Tell whether a column placeholder stands where several columns may stand."""
     if sql[begin] == "*":
         return True
     return bool(_BEFORE_SEVERAL.search(sql, 0, begin) and _BEHIND_SEVERAL.match(sql, end))

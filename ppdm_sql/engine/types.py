@@ -11,8 +11,6 @@ from ppdm_sql.engine.names import quoted
 
 
 class Kind(Enum):
-    """What the values of a type are."""
-
     WHOLE = "whole number"
     DECIMAL = "decimal"
     REAL = "real number"
@@ -162,7 +160,6 @@ def type_title(type_text: str) -> str:
 
 
 def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
-    """Turn a value into text if its type is made of an ENUM."""
     return exp.cast(value, "TEXT") if has_enum(type_text) else value
 
 

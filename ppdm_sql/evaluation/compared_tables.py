@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
+from ppdm_sql.engine.source import check_counts, count_column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, PpdmError, no_records
 from ppdm_sql.evaluation.encoding import (

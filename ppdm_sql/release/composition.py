@@ -13,10 +13,10 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.source import count_column
+from ppdm_sql.engine.statements import Statement, bind, joined, sql
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,

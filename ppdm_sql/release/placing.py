@@ -16,14 +16,6 @@ from typing import Any, cast
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.folders import (
-    is_in_use,
-    is_ours,
-    remove_published,
-    remove_staging,
-    settle,
-    staging_folder,
-)
 from ppdm_sql.engine.locations import (
     DrawnRowStore,
     Location,
@@ -31,10 +23,16 @@ from ppdm_sql.engine.locations import (
     RowsInParts,
     RowStore,
     handed_type,
+    is_in_use,
+    is_ours,
     location_of,
     read_location,
     recorded,
+    remove_published,
+    remove_staging,
+    settle,
     shared_folder,
+    staging_folder,
     store_of,
 )
 from ppdm_sql.engine.names import Table, aliased, column

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column, option_for, resolve
-from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.source import check_counts, count_column, is_stand_in, source_of
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, text
 from ppdm_sql.engine.types import has_enum, plain_type, read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource

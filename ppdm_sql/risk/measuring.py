@@ -15,8 +15,7 @@ from ppdm_sql.audit.profiling import ColumnProfile, column_profiles
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, free_name, resolve, resolve_all
-from ppdm_sql.engine.person_columns import person_columns
-from ppdm_sql.engine.source import is_stable
+from ppdm_sql.engine.source import is_stable, person_columns
 from ppdm_sql.engine.statements import joined, literal, sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, no_records
 from ppdm_sql.options import RiskRequest

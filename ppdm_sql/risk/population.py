@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.source import check_persons
 from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.errors import InvalidSource
 

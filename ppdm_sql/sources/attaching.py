@@ -36,7 +36,6 @@ def attachment(text: str) -> tuple[str, str]:
 
 
 def attach(engine: Engine, name: str, path: str | os.PathLike[str]) -> None:
-    """Attach a database read-only under a name."""
     if not isinstance(name, str) or not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(
             f"A database is attached by its path under a name, not as {kind_of(path)}.",

@@ -17,47 +17,23 @@ from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
 _SAMPLE = 2_048
-_TEXT, _DATED, _NUMBER, _WHOLE_NUMBER = range(4)
-_DIGITS = "regexp_full_match({v}, '[+-]?[0-9]+')"
-_DATE = (
-    "(([0-9]{1,2}[-./]){2}([0-9]{2}|[0-9]{4})|[0-9]{4}([-./][0-9]{1,2}){2})([ T][0-9]{1,2}(:[0-9]{2}){1,2})?"
-)
-_SHAPE = """
-CASE
-    WHEN NOT unicode({v}) BETWEEN unicode('+') AND unicode('9') THEN {text}
-    WHEN {digits} THEN if(TRY_CAST({v} AS BIGINT) IS NULL, {number}, {whole})
-    WHEN regexp_full_match({v}, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') THEN {number}
-    WHEN regexp_full_match({v}, {date}) THEN {dated}
-    ELSE {text}
-END"""
-"""What a text is written like; its first letter tells of most that they are no more than texts."""
 _ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%Y-%m-%d")
 _SHORT_YEAR = 2
 _CENTURY = " Years up to 68 are read as 2068, and later ones as 1969 to 1999."
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
 _SHOWN_BY = {
-    "BIGINT": "CAST(TRY_CAST({v} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM {v}",
-    "DOUBLE": """
-CASE
-    WHEN NOT regexp_full_match({v}, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') THEN false
-    WHEN NOT coalesce(isfinite(TRY_CAST({v} AS DOUBLE)), false) THEN false
-    WHEN length({v}) <= 15 THEN true
-    WHEN length(regexp_replace({v}, '[eE].*|[^0-9]', '', 'g')) <= 15 THEN true
-    ELSE CAST(TRY_CAST({v} AS DOUBLE) AS VARCHAR) = {v}
-END""",
-    "DATE": """
-regexp_full_match({v}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({v} AS DATE) IS NOT NULL""",
-    "TIMESTAMP": """
-regexp_full_match(
-    {v}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?'
-) AND TRY_CAST({v} AS TIMESTAMP) IS NOT NULL""",
-    "TIME": """
-regexp_full_match({v}, '[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?')
-AND TRY_CAST({v} AS TIME) IS NOT NULL""",
-    "BOOLEAN": "lower({v}) IN ('true', 'false')",
+    "BIGINT": {"whole number", "long whole"},
+    "DOUBLE": {"whole number", "number"},
+    "DATE": {"date"},
+    "TIMESTAMP": {"time stamp"},
+    "TIME": {"time"},
+    "BOOLEAN": {"truth value"},
 }
-"""For each type, when a text is one of its values and nothing of it is lost, such as a leading zero."""
+"""For each type, the kinds of texts of which it loses nothing, as ``sources/text_kinds`` names them."""
+_WHOLE_NUMBERS = {*_SHOWN_BY["BIGINT"], "lossy whole"}
+_NUMBERS = {*_WHOLE_NUMBERS, "number", "lossy number"}
+_DATES = {"date", "time stamp", "other date"}
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT")
 _WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
 _TYPE = re.compile(r"[A-Za-z_0-9]+( [A-Za-z]+)*( ?\(\d+(, ?\d+)?\))?")
@@ -85,7 +61,7 @@ class TypeSaid(NamedTuple):
         if not of_text or self.name.upper() not in _WHOLE:
             return cast
         # a cast from text rounds 3.7 to 4
-        return sql("CASE WHEN {digits} THEN {cast} END", digits=sql(_DIGITS, v=value), cast=cast)
+        return sql("CASE WHEN regexp_full_match({v}, '[+-]?[0-9]+') THEN {cast} END", v=value, cast=cast)
 
 
 class Said(NamedTuple):
@@ -159,56 +135,54 @@ def applied(
         for name, kind in said.types.items()
         if strict or name.lower() in lowered
     }
-    values = {
-        item.name: types[item.name].values(item.name, of_text=item.type == "VARCHAR")
-        for item in columns
-        if item.name in types
-    }
-    _refuse_lost(engine, table, values, types, shown)
-    free = [item.name for item in columns if of_texts and item.name not in types]
-    found = _shown_types(engine, table, free)
-    values |= {name: kind.values(name, of_text=False) for name, kind in found.items()}
-    all_types = types | found
-    types = {name: all_types[name] for name in names if name in all_types}
+    kept, found = list[str](), dict[str, TypeSaid]()
     for item in columns:
-        if item.name in types and types[item.name].name.upper() != item.type:
-            _change(engine, table, item.name, types[item.name].name, values[item.name])
+        if (kind := types.get(item.name)) is not None:
+            values = kind.values(item.name, of_text=item.type == "VARCHAR")
+            _refuse_lost(engine, table, item.name, kind, values, shown)
+        elif of_texts:
+            kinds = _kinds(engine, table, item.name)
+            fitting = [name for name, of_type in _SHOWN_BY.items() if kinds and kinds.keys() <= of_type]
+            if not fitting:
+                kept += _kept_as_text(engine, table, item.name, kinds, shown)
+                continue
+            kind = TypeSaid(fitting[0])
+            values = kind.values(item.name, of_text=False)
+        else:
+            continue
+        found[item.name] = kind
+        if kind.name.upper() != item.type:
+            _change(engine, table, item.name, kind.name, values)
     told = notices if strict else []
-    if not of_texts:
-        return types, told + told_of_texts(engine, table, shown)
-    return types, told + _kept_as_text(engine, table, [name for name in free if name not in types], shown)
+    return found, told + (kept if of_texts else told_of_texts(engine, table, shown))
 
 
 def _blank_markers(
     engine: Engine, table: Table, columns: Sequence[Column], markers: Sequence[str], shown: str
 ) -> list[str]:
     """Write NULL where a column of texts holds a marker; tell of markers that none holds."""
-    texts = [item for item in columns if kind_of(item.type) in (Kind.TEXT, Kind.ENUM)]
-    marked = [
-        sql("count_if(CAST({c} AS VARCHAR) = {marker})", c=column(item.name), marker=literal(marker))
-        for item in texts
-        for marker in markers
-    ]
-    query = sql("SELECT {counts} FROM {t}", counts=[*marked, sql("count(*)")], t=table)
-    (counts,) = engine.query(query, step="markers of missing values")
-    per_column = [counts[place : place + len(markers)] for place in range(0, len(counts) - 1, len(markers))]
-    for item, held in zip(texts, per_column, strict=True):
-        if any(held):
-            value = sql(
-                "CASE WHEN CAST({c} AS VARCHAR) IN ({markers}) THEN NULL ELSE {c} END",
-                c=column(item.name),
-                markers=[literal(marker) for marker in markers],
-            )
+    listed, held = [literal(marker) for marker in markers], set[str]()
+    for item in columns:
+        if kind_of(item.type) not in (Kind.TEXT, Kind.ENUM):
+            continue
+        marked = sql("CAST({c} AS VARCHAR) IN ({markers})", c=column(item.name), markers=listed)
+        query = sql(
+            "SELECT DISTINCT CAST({c} AS VARCHAR) FROM {t} WHERE {marked}",
+            c=column(item.name),
+            t=table,
+            marked=marked,
+        )
+        if rows := engine.query(query, step="markers of missing values"):
+            held.update(marker for (marker,) in rows)
+            value = sql("CASE WHEN {marked} THEN NULL ELSE {c} END", marked=marked, c=column(item.name))
             _change(engine, table, item.name, item.type, value)
-    unused = [
-        repr(marker)
-        for place, marker in enumerate(markers)
-        if counts[-1] and not any(held[place] for held in per_column)
+    unused = [repr(marker) for marker in markers if marker not in held]
+    if not unused or not engine.size(table):
+        return []
+    return [
+        f"No column of texts of {shown} holds {' or '.join(unused)}, which was to stand for a missing value. "
+        "Check how it is written."
     ]
-    told = (
-        f"No column of texts of {shown} holds {' or '.join(unused)}, which was to stand for a missing value."
-    )
-    return [f"{told} Check how it is written."] if unused else []
 
 
 def _change(engine: Engine, table: Table, name: str, kind: str, value: Statement) -> None:
@@ -220,29 +194,22 @@ def _change(engine: Engine, table: Table, name: str, kind: str, value: Statement
 
 
 def _refuse_lost(
-    engine: Engine,
-    table: Table,
-    values: Mapping[str, Statement],
-    said: Mapping[str, TypeSaid],
-    shown: str,
+    engine: Engine, table: Table, name: str, said: TypeSaid, values: Statement, shown: str
 ) -> None:
-    changed = {name: value for name, value in values.items() if said[name].name.upper() != "VARCHAR"}
-    if not changed:
+    if said.name.upper() == "VARCHAR":
         return
-    counts = [
-        sql(
-            "count(*) FILTER ({v} IS NULL AND {c} IS NOT NULL), "
-            "min(ppdm_record) FILTER ({v} IS NULL AND {c} IS NOT NULL)",
-            v=value,
-            c=column(name),
-        )
-        for name, value in changed.items()
-    ]
-    numbered = "SELECT {counts} FROM (SELECT *, row_number() OVER () AS ppdm_record FROM {t}) AS s"
-    (row,) = engine.query(sql(numbered, counts=counts, t=table), step="types that were said")
-    for name, lost_values, first_record in zip(changed, row[::2], row[1::2], strict=True):
-        if lost_values:
-            raise _lost(name, said[name], lost_values, first_record, shown)
+    query = sql(
+        """
+SELECT count(*), min(s.record)
+FROM (SELECT {value} AS value, {c} AS given, row_number() OVER () AS record FROM {t}) AS s
+WHERE s.value IS NULL AND s.given IS NOT NULL""",
+        value=values,
+        c=column(name),
+        t=table,
+    )
+    ((lost_values, first_record),) = engine.query(query, step="types that were said")
+    if lost_values:
+        raise _lost(name, said, lost_values, first_record, shown)
 
 
 def _lost(name: str, said: TypeSaid, count: int, record: int, shown: str) -> InvalidSource:
@@ -262,108 +229,43 @@ def _lost(name: str, said: TypeSaid, count: int, record: int, shown: str) -> Inv
 # -- what texts show --------------------------------------------------------------------------
 
 
-def _shown_types(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, TypeSaid]:
-    """Find the types of columns of text: a type that all values have, and that loses nothing of any.
+def _kinds(engine: Engine, table: Table, name: str) -> dict[str, int]:
+    """Count the records of a column of texts by what their texts are written like.
 
     DuckDB's reader would cost more: with a sample of all records it takes as long as reading a file twice,
     and it says neither what a type loses nor what but a few values have.
     """
-    holds = _all_are(engine, _sample(table), [(name, kind) for name in names for kind in _SHOWN_BY])
-    possible = {name: [kind for kind in _SHOWN_BY if holds[name, kind] is not False] for name in names}
-    types: dict[str, TypeSaid] = {}
-    while asked := [(name, kinds[0]) for name, kinds in possible.items() if kinds]:
-        holds = _all_are(engine, table, asked)
-        types |= {name: TypeSaid(kind) for name, kind in asked if holds[name, kind]}
-        possible = {name: possible[name][1:] for name, kind in asked if holds[name, kind] is False}
-    return types
+    step = bind("sources/text_kinds", tables={"texts": table}, columns={"column": [name]})
+    return dict(engine.look_up(step, step="text_kinds"))
 
 
-def _sample(table: Table) -> Statement:
-    return sql("(SELECT * FROM {t} LIMIT {n}) AS s", t=table, n=_SAMPLE)
-
-
-def _all_are(
-    engine: Engine, rows: Table | Statement, asked: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], bool | None]:
-    """Tell for columns and types whether all values are of the type; None where there is none."""
-    if not asked:
-        return {}
-    checks = [
-        sql(
-            "bool_and({shown}) FILTER ({v} IS NOT NULL)",
-            shown=sql(_SHOWN_BY[kind], v=column(name)),
-            v=column(name),
-        )
-        for name, kind in asked
-    ]
-    (row,) = engine.look_up(
-        sql("SELECT {checks} FROM {rows}", checks=checks, rows=rows), step="types that texts show"
-    )
-    return dict(zip(asked, row, strict=True))
-
-
-def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
-    """Say which columns hold digits, numbers or dates and are read as text all the same, and why."""
-    notices = []
-    for name, (values, whole, numbers, dates) in _counted(engine, table, names).items():
-        if values and values in (whole, numbers):
-            kind = "BIGINT" if whole == values else "DOUBLE"
-            notices.append(
-                f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
-                f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
-            )
-        elif numbers or dates:
-            told = _shapes_told(engine, table, name, shown)
-            if not told and numbers >= values / 2:
-                told = [
-                    f"Column {name!r} of {shown} is read as text, since only {numbers:,} of its {values:,} "
-                    "values are numbers."
-                ]
-            notices += told
-    return notices
+def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, int], shown: str) -> list[str]:
+    """Say of a column that holds digits, numbers or dates why it is read as text all the same."""
+    if kinds and kinds.keys() <= _NUMBERS:
+        kind = "BIGINT" if kinds.keys() <= _WHOLE_NUMBERS else "DOUBLE"
+        return [
+            f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
+            f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
+        ]
+    if not kinds.keys() & (_NUMBERS | _DATES):
+        return []
+    values, numbers = sum(kinds.values()), sum(kinds[kind] for kind in kinds.keys() & _NUMBERS)
+    told = _shapes_told(engine, table, name, shown)
+    if not told and numbers >= values / 2:
+        return [
+            f"Column {name!r} of {shown} is read as text, since only {numbers:,} of its {values:,} values "
+            "are numbers."
+        ]
+    return told
 
 
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     """Say which texts of a table are dates, or numbers or dates but for one text that may mean none."""
-    names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
-    return [
-        notice
-        for name, (*_, numbers, dates) in _counted(engine, _sample(table), names).items()
-        if dates or numbers
-        for notice in _shapes_told(engine, table, name, shown)
-    ]
-
-
-def _counted(engine: Engine, rows: Table | Statement, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Count for columns of text the values, whole numbers, numbers, and what is written like a date."""
-    if not names:
-        return {}
-    codes = {"text": _TEXT, "dated": _DATED, "number": _NUMBER, "whole": _WHOLE_NUMBER}
-    shapes = [
-        sql(
-            "{v} AS {value}, {shape} AS {shaped}",
-            v=column(name),
-            value=column(f"value{place}"),
-            shaped=column(f"shape{place}"),
-            shape=sql(
-                _SHAPE, v=column(name), digits=sql(_DIGITS, v=column(name)), date=literal(_DATE), **codes
-            ),
-        )
-        for place, name in enumerate(names)
-    ]
-    counts = [
-        sql(
-            "count({v}), count_if({s} = {whole}), count_if({s} >= {number}), count_if({s} = {dated})",
-            v=column(f"value{place}"),
-            s=column(f"shape{place}"),
-            **codes,
-        )
-        for place in range(len(names))
-    ]
-    query = "SELECT {counts} FROM (SELECT {shapes} FROM {rows}) AS shapes"
-    (row,) = engine.look_up(sql(query, counts=counts, shapes=shapes, rows=rows), step="texts of digits")
-    found = [count or 0 for count in row]  # of no rows there is no number
-    return {name: tuple(found[4 * place : 4 * place + 4]) for place, name in enumerate(names)}
+    with engine.workspace():
+        some = engine.overlay(sql("SELECT * FROM {t} LIMIT {n}", t=table, n=_SAMPLE))
+        names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
+        told = [name for name in names if _kinds(engine, some, name).keys() & (_NUMBERS | _DATES)]
+    return [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
 
 
 def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:

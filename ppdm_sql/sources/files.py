@@ -16,22 +16,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.opening import MARK, MARK_AT
+from ppdm_sql.engine.opening import KINDS, MARK, MARK_AT, PACKED
 from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest, some
 
-KINDS = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-}
-"""What a file holds, by its suffix."""
-PACKED = (".gz", ".zst")
 _SHEETS = (".xlsx", ".xls", ".ods")
 _HANDED_OVER = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
 """What the process was started with, in which a file is at no known place."""
@@ -87,7 +76,7 @@ def is_data_file(text: str) -> bool:
     """
     return (
         kind_of_file(text) is not None
-        or (_has_wildcard(text) and not os.path.exists(text))
+        or (_WILDCARDS.search(text) is not None and not os.path.exists(text))
         or is_read_once(text)
     )
 
@@ -149,7 +138,6 @@ def _copied(file: str, folder: Path, place: int) -> str:
 
 
 def is_spreadsheet(text: str) -> bool:
-    """Tell whether a text names a spreadsheet, which has to be saved as CSV first."""
     return os.path.splitext(text)[1].lower() in _SHEETS
 
 
@@ -164,11 +152,12 @@ def without_secrets(path: str) -> str:
 
 
 def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
-    """Give the files that a path or pattern names, and what they hold."""
     found = [path] if not is_remote(path) and os.path.exists(path) else _expanded(engine, path)
     if not found:
         raise UnknownTable(f"There is no file {without_secrets(path)!r}.", f"Check the path.{alike(path)}")
-    kinds = {kind_of_file(path) or kind_of_file(file) or _kind_of_stream(file) for file in found}
+    kinds = {
+        kind_of_file(path) or kind_of_file(file) or ("csv" if is_read_once(file) else None) for file in found
+    }
     if len(kinds) > 1 or (kind := kinds.pop()) is None:
         raise InvalidSource(
             f"The files of {without_secrets(path)!r} are not all CSV, Parquet or JSON files of one kind.",
@@ -177,13 +166,9 @@ def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
     return kind, found
 
 
-def _kind_of_stream(file: str) -> str | None:
-    return "csv" if is_read_once(file) else None
-
-
 def _expanded(engine: Engine, path: str) -> list[str]:
     """Let DuckDB expand a pattern; an address that takes none stands for itself."""
-    if is_remote(path) and not _has_wildcard(urlsplit(path).path):
+    if is_remote(path) and not _WILDCARDS.search(urlsplit(path).path):
         return [path]
     try:
         rows = engine.look_up("SELECT file FROM glob($path) ORDER BY file", {"path": path}, step="files")
@@ -214,12 +199,7 @@ def unreachable(path: str, text: str) -> InvalidSource | None:
     )
 
 
-def _has_wildcard(text: str) -> bool:
-    return _WILDCARDS.search(text) is not None
-
-
 def refuse_other(text: str) -> None:
-    """Say what a file or folder is that holds no records as they can be read."""
     if not text.strip():
         raise InvalidSource(
             "The name of the table is empty.", "Give that of a table, or of a file such as visits.csv."
@@ -265,10 +245,6 @@ def alike(wanted: str, *, always: bool = False) -> str:
         stems.setdefault(entry.partition(".")[0].lower(), []).append(entry)
     close = closest(name.partition(".")[0], stems, cutoff=0.6)
     chosen = [entry for stem in close for entry in stems[stem]] or (there if always else [])
-    return _files_there(folder, chosen)
-
-
-def _files_there(folder: str, chosen: Sequence[str]) -> str:
     if not chosen:
         return ""
     return f" Files here: {some([os.path.join(folder, entry) for entry in chosen], _MOST_FILES)}."
@@ -289,16 +265,9 @@ def read_csv(
 ) -> tuple[Statement, list[str]]:
     """Write what reads every record of CSV files as texts, and what the user should know.
 
-    The columns of which the user says a type are names, whatever they look like.
+    All must have the same names in their first lines. The columns of which the user says a type are names,
+    whatever they look like.
     """
-    form, notices = _form(files, engine, said, shown)
-    return _reader(files, form.names, delim=form.delimiter, quote='"', strict=True), notices
-
-
-def _form(
-    files: Sequence[str], engine: Engine, said: Mapping[str, object], shown: str
-) -> tuple[CsvForm, list[str]]:
-    """Read the first line of each file; all must have the same names."""
     forms: dict[CsvForm, str] = {}
     for file in files:
         _refuse_wide_letters(file)
@@ -311,7 +280,8 @@ def _form(
         )
     (form,) = forms
     _refuse_data(form.names, said, shown)
-    return _named(form, shown)
+    names, notices = _named(form.names, shown)
+    return _reader(files, names, delim=form.delimiter, quote='"', strict=True), notices
 
 
 def _refuse_wide_letters(file: str) -> None:
@@ -373,27 +343,25 @@ def _refuse_data(names: Sequence[str], said: Mapping[str, object], shown: str) -
         )
 
 
-def _named(form: CsvForm, shown: str) -> tuple[CsvForm, list[str]]:
+def _named(found: Sequence[str], shown: str) -> tuple[list[str], list[str]]:
     """Give columns without a name one, and those with the name of another what DuckDB's reader calls them."""
-    names: list[str] = []
+    names, notices, renamed = list[str](), list[str](), list[str]()
     taken: dict[str, int] = {}  # each name, and how many have been made from it
-    for place, given in enumerate(form.names):
+    for place, given in enumerate(found):
         name = given or f"column{place}"
         while name.lower() in taken:
             taken[name.lower()] += 1
             name = f"{name}_{taken[name.lower()]}"
         taken[name.lower()] = 0
         names.append(name)
-    notices, renamed = list[str](), list[str]()
-    for place, (given, name) in enumerate(zip(form.names, names, strict=True), start=1):
         if not given:
-            notices.append(f"The column at place {place} of {shown} has no name, so it is called {name}.")
+            notices.append(f"The column at place {place + 1} of {shown} has no name, so it is called {name}.")
         elif name != given:
-            renamed.append(f"place {place} {given!r} is {name!r}")
+            renamed.append(f"place {place + 1} {given!r} is {name!r}")
     if renamed:
         told = f"Columns of {shown} have the name of one before them, so they are renamed:"
         notices.append(f"{told} {', '.join(renamed)}.")
-    return CsvForm(form.delimiter, tuple(names)), notices
+    return names, notices
 
 
 def _reader(files: Sequence[str], names: Sequence[str], *, delim: str, quote: str, strict: bool) -> Statement:

@@ -110,7 +110,8 @@ def given(
             notices = _load_frame(engine, name, source, said, kind, strict=strict)
         elif table is not None:
             name, how = source, _of_attached(engine, table) | _how_read(said)
-            notices = _load_table(engine, name, table, said, strict=strict)
+            rows = sql("SELECT * FROM {table}", table=table)
+            notices = _load(engine, name, rows, said, lambda cause: cause, shown=name, strict=strict)[1]
         else:
             name = called or without_secrets(source)
             how, notices = _load_files(engine, name, source, said, strict=strict)
@@ -218,7 +219,6 @@ def _table(engine: Engine, name: str) -> Table | None:
 
 
 def _of_attached(engine: Engine, table: Table) -> dict[str, Any]:
-    """Remember the database of a table, where it is none of the current one."""
     catalog, _ = engine.current()
     return {} if table.catalog in (catalog, "temp", None) else {"kind": "attached", "database": table.catalog}
 
@@ -271,7 +271,6 @@ def _remembered(
 
 
 def _free_name(engine: Engine, kind: str) -> str:
-    """Find a name for a frame that no table has."""
     taken = {table.name.lower() for table in engine.tables()} | {name.lower() for name in engine.given}
     number, name = 1, kind
     while name.lower() in taken:
@@ -286,12 +285,6 @@ def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *,
         rows = sql("SELECT * FROM {view}", view=view)
         refused = partial(_unreadable_frame, kind)
         return _load(engine, name, rows, said, refused, shown=f"the {kind}", strict=strict)[1]
-
-
-def _load_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> list[str]:
-    """Copy a table of which other types are said."""
-    rows = sql("SELECT * FROM {table}", table=table)
-    return _load(engine, name, rows, said, lambda cause: cause, shown=name, strict=strict)[1]
 
 
 def _load_files(
@@ -339,7 +332,6 @@ def frame_kind(given: object) -> str | None:
 
 
 def _refuse_names(frame: Any, shown: str) -> None:
-    """Refuse a frame whose columns cannot be named in a requirement."""
     names = _names(frame)
     if not names:
         raise InvalidSource(f"The {shown} has no columns.", "Give one with columns.")
@@ -370,28 +362,20 @@ def _names(frame: Any) -> list[Any]:
 
 @contextmanager
 def _readable(engine: Engine, frame: Any, shown: str) -> Iterator[Table]:
-    """Let the engine read a frame under a private name."""
     name = f"ppdm_{secrets.token_hex(8)}"
-    _register(engine, name, frame, shown)
+    try:
+        try:
+            engine.connection.register(name, frame)
+        except Exception:
+            if "Relation" not in type(frame).__name__:
+                raise
+            engine.connection.register(name, frame.to_arrow_table())  # it belongs to another database
+    except Exception as cause:  # pandas, polars and Arrow have errors of their own, which may quote cells
+        raise _unreadable_frame(shown, cause) from None
     try:
         yield Table(name)
     finally:
         engine.connection.unregister(name)
-
-
-def _register(engine: Engine, name: str, frame: Any, shown: str) -> None:
-    """Register a frame; a relation of another database is read into memory first."""
-    try:
-        engine.connection.register(name, frame)
-    except Exception as cause:  # pandas, polars and Arrow have errors of their own, which may quote cells
-        if "Relation" not in type(frame).__name__:
-            raise _unreadable_frame(shown, cause) from None
-    else:
-        return
-    try:
-        engine.connection.register(name, _in_memory(frame))
-    except Exception as cause:
-        raise _unreadable_frame(shown, cause) from None
 
 
 def _unreadable_frame(shown: str, cause: Exception) -> InvalidSource:
@@ -407,41 +391,32 @@ def _unreadable_frame(shown: str, cause: Exception) -> InvalidSource:
     )
 
 
-def _in_memory(relation: duckdb.DuckDBPyRelation) -> Any:
-    return relation.to_arrow_table()
-
-
 def like(given: Any) -> Callable[[duckdb.DuckDBPyRelation], Any]:
     """Give what turns rows into a frame of the kind that was given."""
-    kind = frame_kind(given)
-    if kind == "pandas data frame":
-        return lambda rows: rows.df()
-    if kind == "polars data frame":
-        return lambda rows: _as_polars(rows, lazy=type(given).__name__ == "LazyFrame")
-    if kind == "DuckDB relation":  # on duckdb's own connection, as that of the run is closed
-        return lambda rows: duckdb.from_arrow(rows.to_arrow_table())
+    kind, name = frame_kind(given), type(given).__name__
     if kind is None:
         raise InvalidSource(
             f"This takes a data frame, not {kind_of(given)}.",
             "Give a pandas, polars or Arrow table or a DuckDB relation; files and tables go to a method of "
             "ppdm_sql.open(...).",
         )
-    if type(given).__name__ == "RecordBatchReader":
-        return lambda rows: rows.to_arrow_table().to_reader()
-    if type(given).__name__ == "RecordBatch":
-        return lambda rows: _one_batch(rows.to_arrow_table())
-    return lambda rows: rows.to_arrow_table()
+    if kind == "pandas data frame":
+        return lambda rows: rows.df()
 
+    def turned(rows: duckdb.DuckDBPyRelation) -> Any:
+        table: Any = rows.to_arrow_table()
+        if kind == "polars data frame":
+            import polars  # it made the frame that was given
 
-def _as_polars(rows: duckdb.DuckDBPyRelation, *, lazy: bool) -> Any:
-    import polars  # it made the frame that was given
+            frame: Any = polars.from_arrow(table)
+            return frame.lazy() if name == "LazyFrame" else frame
+        if kind == "DuckDB relation":  # on duckdb's own connection, as that of the run is closed
+            return duckdb.from_arrow(table)
+        if name == "RecordBatch":
+            return table.combine_chunks().to_batches()[0]
+        return table.to_reader() if name == "RecordBatchReader" else table
 
-    frame: Any = polars.from_arrow(rows.to_arrow_table())
-    return frame.lazy() if lazy else frame
-
-
-def _one_batch(table: Any) -> Any:
-    return table.combine_chunks().to_batches()[0]
+    return turned
 
 
 # -- methods that take sources -----------------------------------------------------------------

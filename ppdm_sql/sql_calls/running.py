@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.watching import SignalHandler
+from ppdm_sql.engine.signals import SignalHandler
 from ppdm_sql.errors import EngineError
 
 # -- transactions -------------------------------------------------------------------------------

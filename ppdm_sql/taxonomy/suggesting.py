@@ -8,8 +8,9 @@ from collections.abc import Collection, Sequence
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation, localcontext
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine import count_column as counts
 from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.source import check_counts
+from ppdm_sql.engine.source import count_column as named_count
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, NUMBERS, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -49,9 +50,9 @@ def suggest(
     columns = engine.columns(source)
     name = resolve(column, [item.name for item in columns], table=table)
     found = next(item for item in columns if item.name == name)
-    count = counts.count_column(count_column, columns, table=table)
+    count = named_count(count_column, columns, table=table)
     if count is not None:
-        counts.check_counts(engine, source, count)
+        check_counts(engine, source, count)
     with engine.workspace():
         values = _value_counts(engine, source, name, count)
         if rule is not None:

@@ -16,7 +16,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.cli.failures import Stopping
-from ppdm_sql.engine.watching import watched_signals
+from ppdm_sql.engine.signals import watched_signals
 from ppdm_sql.methods.top_down.run import Interrupt
 from ppdm_sql.progress import SilentProgress
 

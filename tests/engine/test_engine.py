@@ -9,8 +9,7 @@ import pytest
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, aliased
-from ppdm_sql.engine.reading import as_typed
+from ppdm_sql.engine.names import Table, aliased, as_typed
 from ppdm_sql.errors import EngineError
 
 

@@ -16,7 +16,7 @@ from commands import ppdm, spawn
 
 import ppdm_sql
 from ppdm_sql import Database, PpdmError, Release
-from ppdm_sql.engine import folders
+from ppdm_sql.engine import locations
 from ppdm_sql.engine.spark import staging
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
@@ -409,14 +409,14 @@ class TestWhatAKilledRunLeaves:
     def test_is_removed_when_it_has_its_name_but_no_commit(self, db: Database, tmp_path: Path) -> None:
         location = self.noted(db, tmp_path / "killed")
         location.rows.mkdir(parents=True)
-        folders.publish_folder(location)
+        locations.publish_folder(location)
         assert left(tmp_path) == {"killed", location.staging.name}
         placing.sweep(db.engine)
         assert left(tmp_path) == set()
 
     def test_is_left_alone_while_its_run_goes_on(self, db: Database, tmp_path: Path) -> None:
         location = self.noted(db, tmp_path / "going")
-        with folders.staging_folder(location):
+        with locations.staging_folder(location):
             placing.sweep(db.engine)
             assert location.staging.is_dir()
         assert not location.staging.exists()
@@ -442,7 +442,7 @@ class TestWhatAKilledRunLeaves:
     ) -> None:
         for name in ("settle", "_forget"):  # what a run does behind its commit, where it is not killed
             monkeypatch.setattr(placing if name == "_forget" else staging.FolderOfRows, name, lambda *_: None)
-        monkeypatch.setattr(folders.shutil, "rmtree", lambda *_, **__: None)
+        monkeypatch.setattr(locations.shutil, "rmtree", lambda *_, **__: None)
         release = made(db, people, tmp_path)
         monkeypatch.undo()
         location = placing.location_in(release.row().parameters)
@@ -451,7 +451,7 @@ class TestWhatAKilledRunLeaves:
         assert left(tmp_path) == {"safe", location.staging.name}
         placing.sweep(db.engine)
         assert left(tmp_path) == {"safe"} and not pending(db)
-        assert (tmp_path / "safe" / folders.MARK).read_text("utf-8").endswith(folders.SETTLED)
+        assert (tmp_path / "safe" / locations.MARK).read_text("utf-8").endswith(locations.SETTLED)
         assert release.verify().holds
 
     def test_is_forgotten_after_a_while(

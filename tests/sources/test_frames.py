@@ -62,7 +62,7 @@ def test_the_same_kind_of_frame_comes_back(form: Callable[..., Any]) -> None:
     assert sorted(row[1:] for row in rows_of(back)) == sorted(zip(ROWS["age"], ROWS["ill"], strict=True))
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", [FORMS[name] for name in ("pandas", "reader")])
 def test_every_method_takes_a_frame(db: Database, form: Callable[..., Any]) -> None:
     assert db.audit(form(ROWS), ["k on sex"], population=form(ROWS), quasi_identifier="sex").risks
     release = db.suppress(

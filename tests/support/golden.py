@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import sqlglot
+
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.statements import formatted
 
 REWRITE = "PPDM_REWRITE_GOLDEN"
 WORKING = re.compile(r'"?\bppdm_[0-9a-f]{8}_\d+_(\w+)"?')
@@ -45,7 +46,11 @@ def readable(statements: Sequence[str]) -> str:
             names[name] = found.group(1) + (f"_{count + 1}" if count else "")
         return names[name]
 
-    return "\n\n".join(f"{formatted(WORKING.sub(renamed, text))};" for text in statements) + "\n"
+    laid_out = [
+        sqlglot.transpile(WORKING.sub(renamed, text), read="duckdb", write="duckdb", pretty=True)[0]
+        for text in statements
+    ]
+    return "\n\n".join(f"{text};" for text in laid_out) + "\n"
 
 
 def check_golden(path: Path, statements: Sequence[str]) -> None:

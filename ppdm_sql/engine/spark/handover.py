@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 def handed_over(
     engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[exp.Expression], step: str
 ) -> Table:
-    """Write the rows of a frame of Spark into a working table of DuckDB."""
     with place.guarded(step):
         if not place.is_local and place.shared is None:
             with _by_arrow(engine, frame) as read:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import socket
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,8 +28,6 @@ from ppdm_sql.errors import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ppdm_sql.engine.spark.source import SparkSource
     from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
@@ -44,6 +46,17 @@ EXACT_TIMES = {
 }
 _LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+SETTINGS = {
+    "spark.app.name": "ppdm",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "ppdm-spark-warehouse"),
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""Keeps everything on this machine, and nothing in the folder in which the command was given."""
 
 
 class SparkPlace:
@@ -71,7 +84,6 @@ class SparkPlace:
 
     @property
     def is_connect(self) -> bool:
-        """Whether the session is one of Spark Connect."""
         return type(self.session).__module__.startswith("pyspark.sql.connect")
 
     @property
@@ -156,13 +168,11 @@ class SparkPlace:
                 self.session.removeProgressHandler(heard)
 
     def find(self, name: str) -> SparkSource:
-        """Find a table or view of Spark's catalogue, or Parquet files by their path."""
         from ppdm_sql.engine.spark.source import SparkSource
 
         return SparkSource(self, name)
 
     def unknown(self, name: str) -> UnknownTable:
-        """Say that there is no such table, and which there are."""
         try:
             with unprinted():
                 here = [table.name for table in self.session.catalog.listTables()]
@@ -173,11 +183,9 @@ class SparkPlace:
         return unknown(UnknownTable, "Spark has no table or view", name, here, here=listed, none=none)
 
     def is_missing(self, cause: BaseException) -> bool:
-        """Tell whether an error says that a table is not there."""
         return condition_of(cause).partition(".")[0] in MISSING
 
     def close(self) -> None:
-        """End the session if it was opened here."""
         stop, self._stop = self._stop, None
         if stop is not None:
             with suppress(Exception), unprinted():
@@ -185,7 +193,6 @@ class SparkPlace:
 
 
 def connect(spark: str | Any) -> SparkPlace:
-    """Reach a Spark."""
     place = _open(spark)
     try:
         place.run("settings", lambda: _check(place.session))
@@ -207,13 +214,63 @@ def _open(spark: str | Any) -> SparkPlace:
         _require_answer(spark)
         return _remote(spark)
     if _LOCAL.fullmatch(spark):
-        from ppdm_sql.engine.spark.local import start
-
-        return SparkPlace(*start(spark))
+        return _started(spark)
     raise InvalidOption(
         f"{_shown(spark)!r} is not the URL of a Spark.",
         "Write sc://host:15002 for a Connect server, or local[2] for a trial on this machine.",
     )
+
+
+def _started(master: str) -> SparkPlace:
+    """Start a Spark in a process of its own, which ends with this one."""
+    require_client()
+    _require_spark(master)
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:
+        raise InvalidOption(
+            "A Spark session runs in this process already.", "Give that session instead of its URL."
+        )
+    try:
+        with unprinted():
+            session = _session(SETTINGS | {"spark.master": master})
+    except Exception as cause:
+        raise DatabaseUnavailable(
+            f"Spark cannot be started here ({type(cause).__name__}).",
+            "Check that java -version says 17 or newer.",
+        ) from None
+
+    return SparkPlace(session, session.stop)
+
+
+def _session(settings: dict[str, str]) -> Any:
+    """Start the process and a session in it; what it logs quotes cells, and goes nowhere."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf().setAll(list(settings.items()))
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    gateway = SparkContext._gateway or launch_gateway(conf, silent)
+    context = SparkContext(conf=conf, gateway=gateway)
+    return SparkSession(context)
+
+
+def _require_spark(master: str) -> None:
+    if find_spec("pyspark.java_gateway") is None or find_spec("py4j") is None:
+        raise DatabaseUnavailable(
+            f"{master} starts a Spark here, and only Spark's client is installed.",
+            "Run: pip install 'pyspark[connect]>=4'.",
+        )
+    if shutil.which("java") is None and not _java_home():
+        raise DatabaseUnavailable(
+            f"{master} starts a Spark here, which needs Java.", "Install Java 17 or newer, or set JAVA_HOME."
+        )
+
+
+def _java_home() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return home is not None and (Path(home) / "bin" / "java").exists()
 
 
 def _remote(url: str) -> SparkPlace:
@@ -233,7 +290,6 @@ def _remote(url: str) -> SparkPlace:
 
 
 def require_client() -> None:
-    """Refuse to go on without Spark's client."""
     for module in ("pyspark", "grpc", "pandas", "google.rpc"):
         try:
             there = find_spec(module) is not None
@@ -278,7 +334,6 @@ def _shown(url: str) -> str:
 
 
 def _check(session: Any) -> None:
-    """Refuse a Spark that would group or compute differently."""
     version = str(session.version)
     if int(version.partition(".")[0]) < OLDEST:
         raise DatabaseUnavailable(f"This is Spark {version}; 4 is the oldest that serves.", "Upgrade it.")

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from sqlglot import exp
@@ -18,7 +18,6 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, pars
 from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, counts_checked, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
-from ppdm_sql.engine.spark.types import mapped
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -32,6 +31,33 @@ _NAMED_PATH = re.compile(r"\w+\.`[^`]+`")
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
 _HERE, _KEYS = "ppdm_source_9f1c", "ppdm_keys_9f1c"
 """Stand for the source, and for the table of keys, in a statement until it is sent."""
+
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "string": "VARCHAR",
+    "string collate UTF8_BINARY": "VARCHAR",
+    "binary": "BLOB",
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_TEXT_OF_LENGTH = re.compile(r"(var)?char\(\d+\)")
+_PARAMETERS = re.compile(r"[<(].*", re.DOTALL)
+
+
+class MappedType(NamedTuple):
+    """A type of DuckDB, or why a column cannot be read; then the type is a place holder."""
+
+    type: str
+    refused: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,7 +142,6 @@ class SparkSource:
         return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
 
     def check_unchanged(self) -> None:
-        """Refuse a source that is not as it was when it was first read."""
         if self._seen is not None and self.snapshot() != self._seen:
             raise InvalidSource(
                 f"The files of {self.shown} changed while it was read.",
@@ -124,17 +149,14 @@ class SparkSource:
             )
 
     def check_counts(self, count: str) -> Rows:
-        """Look at the counts in one scan of their column."""
         self._begin([count])
         return self._query(counts_checked(Table(_HERE), self._codes[count]), "count_faults")
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
-        """Give its combinations of the columns, with their counts."""
         table = self.collapse(engine, columns, count)
         return CountedRows(table, table.count)
 
     def collapse(self, engine: Engine, columns: Sequence[str], count: str | None = None) -> CollapsedTable:
-        """Write its distinct combinations of columns, with their counts, into a table of DuckDB."""
         self._begin([*columns, *([] if count is None else [count])])
         called = free_name(RECORDS if count is None else count, columns)
         query = self._combinations(columns, count)
@@ -155,19 +177,13 @@ class SparkSource:
         return exp.select(*values, column("n", "g")).from_(grouped.subquery("g"))
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
-        """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
         return self._query(self._over(query), step)
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
-        """Run a query over the source in Spark, and write the few rows that it gives into a working table."""
         tree = self._over(query, valid=True)
         frame = self.place.run(step, lambda: self._frame(tree, step))
         wanted = [
-            alias(
-                exp.Cast(this=column(item.name), to=type_tree(item.type)),
-                item.name,
-            )
-            for item in columns
+            alias(exp.Cast(this=column(item.name), to=type_tree(item.type)), item.name) for item in columns
         ]
         return handed_over(engine, self.place, frame, wanted, step)
 
@@ -252,7 +268,6 @@ class SparkSource:
         return exp.Sum(this=exp.cast(column(self._codes[count]), "BIGINT"))
 
     def _back(self, name: str) -> exp.Expression:
-        """Give a column its name and its type in DuckDB."""
         to = type_tree(self._types[name].type)
         return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
 
@@ -316,7 +331,7 @@ def _as_path(file: str) -> str:
     return _PATTERN.sub(r"\\\g<0>", unquote(file))
 
 
-def spark_name(name: str) -> str:
+def spark_name(name: str | Table) -> str:
     """Write a table's name as Spark reads it.
 
     Example:
@@ -325,14 +340,46 @@ def spark_name(name: str) -> str:
         >>> spark_name("odd name")
         '`odd name`'
     """
-    if "`" in name:
-        return name
-    try:
-        found = parse_table(name)
-        parts = [part for part in (found.catalog, found.schema, found.name) if part is not None]
-    except InvalidOption:
-        parts = [name]
-    return ".".join(f"`{part}`" for part in parts)
+    if isinstance(name, str):
+        if "`" in name:
+            return name
+        given = name
+        try:
+            name = parse_table(given)
+        except InvalidOption:
+            name = Table(given)
+    return ".".join(quoted(part) for part in (name.catalog, name.schema, name.name) if part is not None)
+
+
+def quoted(name: str) -> str:
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
+
+
+def mapped(spark_type: str) -> MappedType:
+    """Map a type, as ``DataType.simpleString()`` writes it.
+
+    What is refused has values whose equality Spark and DuckDB see differently, or that have no counterpart.
+    """
+    if spark_type in _TYPES:
+        return MappedType(_TYPES[spark_type])
+    if found := _DECIMAL.fullmatch(spark_type):
+        return MappedType(f"DECIMAL({found[1]},{found[2]})")
+    if _TEXT_OF_LENGTH.fullmatch(spark_type):
+        return MappedType("VARCHAR")
+    if spark_type.startswith("string collate "):
+        collation = spark_type.removeprefix("string collate ")
+        return MappedType(
+            "VARCHAR",
+            f"has the collation {collation}, by which different texts are equal",
+            "Read it through a view that says CAST(column AS STRING) COLLATE UTF8_BINARY.",
+        )
+    title = _PARAMETERS.sub("", spark_type)
+    return MappedType(
+        "VARCHAR",
+        f"has the type {title}, which does not map to a type of DuckDB",
+        "Read it through a view that casts it, such as CAST(column AS STRING), or leave it out.",
+    )
 
 
 def _refuse_alike(names: Sequence[str], shown: str) -> None:

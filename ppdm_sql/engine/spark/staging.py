@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
 
-from ppdm_sql.engine import folders
+from ppdm_sql.engine import locations
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.locations import Location, RowsInParts
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen
-from ppdm_sql.engine.spark.manifest import hashes_of_table, records_of_files
-from ppdm_sql.engine.spark.source import FrameSource, SparkSource
+from ppdm_sql.engine.spark.source import FrameSource, SparkSource, quoted, spark_name
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 
@@ -28,11 +28,25 @@ PROPERTY = "ppdm.release"
 """The property of a table that holds the token of its publication; Spark hides one that is called token."""
 
 
-class FolderOfRows:
-    """A folder of Parquet files that Spark writes and reads, and this machine sees."""
-
+class _Rows:
     def __init__(self, place: SparkPlace, location: Location) -> None:
         self._place, self._session, self._location = place, place.session, location
+
+    def _frame(self, published: bool) -> Any:
+        raise NotImplementedError
+
+    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
+        with self._place.guarded("read back"):
+            frame = self._frame(published)
+            if frame.columns != list(names):
+                return None
+            values = [f"v{i}" for i in range(len(names))]
+            counts = frame.toDF(*values).groupBy(*values).count().toDF(*values, "n")
+        return handed_over(engine, self._place, counts, [column(name) for name in (*values, "n")], "landed")
+
+
+class FolderOfRows(_Rows):
+    """A folder of Parquet files that Spark writes and reads, and this machine sees."""
 
     def write(self, engine: Engine, rows: RowsInParts) -> None:
         """Hand the rows over as a file, and let Spark write them out."""
@@ -58,7 +72,6 @@ class FolderOfRows:
             raise unseen(self._location.staging)
 
     def written(self) -> Source:
-        """Give what stands aside, to be asked for aggregates."""
         return SparkSource(self._place, _read_uri(self._location.rows))
 
     def _seen(self, handed: Path) -> Any:
@@ -70,17 +83,11 @@ class FolderOfRows:
                 raise unseen(self._location.staging) from None
             raise
 
-    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
-        """Count the rows of the folder by one GROUP BY."""
-        return _counted(engine, self._place, lambda: self._frame(published), names)
-
     def is_there(self) -> bool:
-        """Tell whether the folder is there."""
         return Path(self._location.target).is_dir()
 
     def hashes(self, *, published: bool) -> dict[str, tuple[int, str]]:
-        """Read the files here."""
-        return folders.hashed_files(self._folder(published))
+        return locations.hashed_files(self._folder(published))
 
     def records(self, *, published: bool) -> dict[str, int]:
         """Read how many rows the foot of each file says; what is in them is compared besides."""
@@ -96,27 +103,20 @@ class FolderOfRows:
         return Path(self._location.target) if published else self._location.rows
 
     def publish(self) -> None:
-        """Rename the folder."""
-        folders.publish_folder(self._location)
+        locations.publish_folder(self._location)
 
     def remove_staged(self) -> None:
-        """Remove what was written."""
-        folders.remove_staging(self._location)
+        locations.remove_staging(self._location)
 
     def settle(self) -> None:
-        """Note it in the folder."""
-        folders.settle(self._location)
+        locations.settle(self._location)
 
     def remove_published(self, *, settled: bool) -> None:
-        """Remove the published folder if it is ours."""
-        folders.remove_published(self._location, settled=settled)
+        locations.remove_published(self._location, settled=settled)
 
 
-class TableOfRows:
+class TableOfRows(_Rows):
     """A table of Spark's catalog."""
-
-    def __init__(self, place: SparkPlace, location: Location) -> None:
-        self._place, self._session, self._location = place, place.session, location
 
     def write(self, engine: Engine, rows: RowsInParts) -> None:
         """Hand the rows over in batches, and let Spark write out one after the other.
@@ -138,25 +138,27 @@ class TableOfRows:
         owned = f"TBLPROPERTIES ('{PROPERTY}' = '{self._location.token}')"
         self._session.sql(f"CREATE TABLE {staged} ({fields}) {owned}")
 
-    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
-        """Count the rows of the table by one GROUP BY."""
-        return _counted(engine, self._place, lambda: self._frame(published), names)
-
     def is_there(self) -> bool:
-        """Tell whether the table is there."""
         with self._place.guarded("find"):
             return bool(self._session.catalog.tableExists(spark_name(self._location.table)))
 
     def hashes(self, *, published: bool) -> dict[str, tuple[int, str]]:
         """Let Spark read the files; there are none where the format of the table does not tell them."""
         with self._place.guarded("manifest"):
-            return hashes_of_table(self._session, self._frame(published))
+            paths = [unquote(path) for path in self._frame(published).inputFiles()]
+            if not paths:
+                return {}
+            read = self._session.read.format("binaryFile").load(paths)
+            rows = read.selectExpr("path", "length", "sha2(content, 256) AS sha256").collect()
+        return {_file_name(row["path"]): (int(row["length"]), str(row["sha256"])) for row in rows}
 
     def records(self, *, published: bool) -> dict[str, int]:
-        """Count the rows of each file."""
         with self._place.guarded("manifest"):
             frame = self._frame(published)
-            return records_of_files(frame) if frame.inputFiles() else {}
+            if not frame.inputFiles():
+                return {}
+            rows = frame.selectExpr("_metadata.file_name AS name").groupBy("name").count().collect()
+        return {unquote(row["name"]): int(row["count"]) for row in rows}
 
     def _frame(self, published: bool) -> Any:
         name = spark_name(self._location.table if published else self._location.staged_table)
@@ -179,20 +181,17 @@ class TableOfRows:
             raise refused from None
 
     def remove_staged(self) -> None:
-        """Drop the table that was written."""
         with self._place.guarded("remove"):
             self._session.sql(f"DROP TABLE IF EXISTS {spark_name(self._location.staged_table)}")
 
     def settle(self) -> None:
-        """Note it in the properties of the table."""
-        owned = f"'{PROPERTY}' = '{self._location.token}{folders.SETTLED}'"
+        owned = f"'{PROPERTY}' = '{self._location.token}{locations.SETTLED}'"
         with self._place.guarded("settle"):
             self._session.sql(f"ALTER TABLE {spark_name(self._location.table)} SET TBLPROPERTIES ({owned})")
 
     def remove_published(self, *, settled: bool) -> None:
-        """Drop the published table if it is ours."""
         name, token = spark_name(self._location.table), self._location.token
-        wanted = (token, token + folders.SETTLED) if settled else (token,)
+        wanted = (token, token + locations.SETTLED) if settled else (token,)
         with self._place.guarded("remove"):
             if not self._session.catalog.tableExists(name):
                 return
@@ -202,12 +201,10 @@ class TableOfRows:
 
 
 def store(place: SparkPlace, location: Location) -> FolderOfRows | TableOfRows:
-    """Give what writes and reads the rows of a location."""
     return (FolderOfRows if location.kind == "folder" else TableOfRows)(place, location)
 
 
 def qualified(place: SparkPlace, table: Table) -> Table:
-    """Give a table's name with its catalog and schema, if it can be made."""
     session = place.session
     with place.guarded("find"):
         catalog = table.catalog or session.catalog.currentCatalog()
@@ -220,17 +217,6 @@ def qualified(place: SparkPlace, table: Table) -> Table:
     if taken:
         raise NameTaken(f"Spark has a table {full} already.", "Give --to another name, or drop that table.")
     return full
-
-
-def quoted(name: str) -> str:
-    """Write a name as Spark quotes it."""
-    doubled = name.replace("`", "``")
-    return f"`{doubled}`"
-
-
-def spark_name(table: Table) -> str:
-    """Write a table's name as Spark quotes it."""
-    return ".".join(quoted(part) for part in (table.catalog, table.schema, table.name) if part is not None)
 
 
 def _batches(engine: Engine, rows: RowsInParts) -> Iterator[Any]:
@@ -252,19 +238,16 @@ def _in_order(frame: Any, rows: RowsInParts) -> Any:
     return unfolded.select(*values).toDF(*rows.names)
 
 
-def _counted(
-    engine: Engine, place: SparkPlace, read: Callable[[], Any], names: Sequence[str]
-) -> Table | None:
-    """Count equal rows, and hand the counts over to DuckDB."""
-    with place.guarded("read back"):
-        frame = read()
-        if frame.columns != list(names):
-            return None
-        values = [f"v{i}" for i in range(len(names))]
-        counts = frame.toDF(*values).groupBy(*values).count().toDF(*values, "n")
-    return handed_over(engine, place, counts, [column(name) for name in (*values, "n")], "landed")
-
-
 def _read_uri(path: Path) -> str:
     """Name a path that is read, where a star or a bracket would stand for others."""
     return _GLOB.sub(r"\\\g<0>", file_uri(path))
+
+
+def _file_name(path: str) -> str:
+    """Give the name of a file.
+
+    Example:
+        >>> _file_name("file:///shop/safe/part-0%200.parquet")
+        'part-0 0.parquet'
+    """
+    return unquote(PurePosixPath(urlsplit(path).path).name)

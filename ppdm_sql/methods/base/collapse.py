@@ -21,11 +21,9 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values, is_plain
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.source import is_stable
+from ppdm_sql.engine.source import check_counts, check_persons, is_stable
 from ppdm_sql.engine.statements import Sql, Statement, bind, joined, sql
 from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.arrays import Codes, Counts

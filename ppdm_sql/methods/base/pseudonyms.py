@@ -14,9 +14,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, column, free_name
-from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.source import check_counts, check_persons
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import InvalidOption
 

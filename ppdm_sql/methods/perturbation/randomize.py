@@ -20,9 +20,16 @@ from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, acce
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
-from ppdm_sql.engine.person_columns import check_persons, person_columns
-from ppdm_sql.engine.records import read_records
-from ppdm_sql.engine.source import Source, aggregated, is_stable, is_stand_in, source_of
+from ppdm_sql.engine.source import (
+    Source,
+    aggregated,
+    check_persons,
+    is_stable,
+    is_stand_in,
+    person_columns,
+    read_records,
+    source_of,
+)
 from ppdm_sql.engine.statements import render, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption

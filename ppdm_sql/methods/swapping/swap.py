@@ -20,9 +20,8 @@ from sqlglot import exp
 from ppdm_sql.audit.comparing import OwnedRows, accept_pseudonyms
 from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap, accept_swapped_persons
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
-from ppdm_sql.engine.person_columns import check_persons, person_columns
+from ppdm_sql.engine.source import check_persons, count_column, person_columns
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows

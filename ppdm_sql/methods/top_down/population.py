@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import quoted, resolve
+from ppdm_sql.engine.source import check_counts, count_column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, NUMBERS, Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidSource

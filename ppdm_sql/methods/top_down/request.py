@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import option_for, resolve, resolve_all
-from ppdm_sql.engine.person_columns import person_columns
+from ppdm_sql.engine.source import count_column, person_columns
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers

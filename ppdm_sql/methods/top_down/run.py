@@ -25,9 +25,9 @@ from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.masking import LeftOut, MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, column, option_for
+from ppdm_sql.engine.signals import SignalHandler, catch_up
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import Kind, kind_of, type_title
-from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, check_choice, said
 from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source

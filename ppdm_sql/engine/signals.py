@@ -1,4 +1,4 @@
-"""Stops the statement that is running when a signal asks to stop what is done.
+"""Signals that ask a process to stop: held back around a commit, heard while a statement runs.
 
 Python runs the handler of a signal on the main thread, between two of its own steps. While that thread is
 inside a long step of the engine, such as a large sort, it hears nothing; and where it hears the signal, it
@@ -12,15 +12,58 @@ import os
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from ppdm_sql.engine.duckdb_engine import Engine
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What asks a process to stop."""
 
-_engines: WeakSet[Engine] = WeakSet()
+on_commit: ContextVar[Callable[[], None] | None] = ContextVar("on_commit", default=None)
+"""Called once a transaction is committed; the command line asks for it."""
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Keep signals that Python code listens to, and hand them on at the end.
+
+    Does nothing on other threads than the main one, which signals do not reach.
+
+    Example:
+        >>> with held_back():
+        ...     pass
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept: list[int] = []
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    heard = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in heard:
+        signal.signal(number, lambda number, frame: kept.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(kept):
+            signal.raise_signal(number)
+
+
+# -- while a statement runs ------------------------------------------------------------
+
+
+class Interruptible(Protocol):
+    """What runs statements that can be stopped."""
+
+    def interrupt(self) -> None:
+        """Stop the statement that runs."""
+
+
+Owner = TypeVar("Owner", bound=Interruptible)
+_engines: WeakSet[Interruptible] = WeakSet()
 _watch: _Watch | None = None
 _MARK = 0
 """Stands among the numbers of signals, of which none is 0."""
@@ -35,8 +78,7 @@ class SignalHandler(ABC):
         """Tell, on the watching thread, whether the signal that just came ends what is done."""
 
 
-def interruptible(engine: Engine) -> Engine:
-    """Let the statements of an engine be stopped while signals are watched."""
+def interruptible(engine: Owner) -> Owner:
     _engines.add(engine)
     return engine
 
