@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -602,6 +604,21 @@ def test_a_source_whose_other_columns_changed_is_no_baseline(con: duckdb.DuckDBP
     con.execute("UPDATE t SET sex = 'm' WHERE id = 4")
     with pytest.raises(InvalidSource, match="not what it was"):
         ppdm_sql.open(con).evaluate("safe", seeds=1)
+
+
+def test_a_program_that_ends_the_solver_when_presolved_is_solved(tmp_path: Path) -> None:
+    """Of whole numbers, in a process of its own, which HiGHS 1.15 took with it."""
+    run = (
+        "import ppdm_sql\n"
+        "from pathlib import Path\n"
+        "from ppdm_sql.examples import write_visits\n"
+        "with ppdm_sql.open(':memory:') as db:\n"
+        f"    write_visits(db.engine, Path({str(tmp_path / 'visits.csv')!r}))\n"
+        f"    asked = dict(confidential='diagnosis', by=['age', 'sex'], proportion=0.6, into='swapped')\n"
+        f"    assert db.swap({str(tmp_path / 'visits.csv')!r}, **asked).verify().holds\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", run], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_shuffled_sources_give_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
