@@ -159,7 +159,6 @@ COMPOSED = {
     "class_size_ranges": "Counts the classes by ranges of their size.",
     "class_sizes": "Counts the classes of each size.",
     "classes": "Counts the classes.",
-    "code_type": "Reads the type of the codes.",
     "coded": "Replaces values by their codes.",
     "codes": "Reads the codes of one column in the order of the records.",
     "collapsed": "Counts the records of each combination of features and class.",

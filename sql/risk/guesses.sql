@@ -1,6 +1,6 @@
 -- guesses | in: sides | out: guesses | grain: one row per class and value, and one per class | params: known VARCHAR[], target VARCHAR[]
 -- The records sought, shown and split off of each class of known columns and value of the guessed one; how many values
--- are the most frequent of the released records of the class.
+-- are the most frequent of the released records of the class. Classes become numbers, as no table holds unnamed rows.
 WITH counts AS (
     SELECT
         row(*COLUMNS(getvariable('known'))) AS class,
@@ -24,6 +24,6 @@ guessed AS (
     FROM counts AS c
 )
 SELECT
-    g.* REPLACE (dense_rank() OVER (ORDER BY g.class) AS class),  -- a table holds no row without names
+    g.* REPLACE (dense_rank() OVER (ORDER BY g.class) AS class),
     count(*) FILTER (NOT g.is_class AND g.shown = g.most) OVER (PARTITION BY g.class) AS ties
 FROM guessed AS g;
