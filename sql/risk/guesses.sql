@@ -5,7 +5,7 @@ WITH counts AS (
     SELECT
         row(*COLUMNS(getvariable('known'))) AS class,
         COLUMNS(getvariable('target')) AS value,
-        grouping(COLUMNS(getvariable('target'))) = 1 AS is_class,
+        grouping(value) = 1 AS is_class,
         count(DISTINCT s.person) FILTER (s.side = 'source')
         + coalesce(sum(s.weight) FILTER (s.side = 'source' AND s.person IS NULL), 0) AS sought,
         count(DISTINCT s.person) FILTER (s.side = 'release')

@@ -328,7 +328,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("what", [what for what in GARBAGE if what != "the wrong kind"])
 def test_garbage_is_refused_without_a_word_of_what_it_holds(what: str) -> None:
-    with pytest.raises(ProtocolError, match="The partner sent (a message|something)") as caught:
+    with pytest.raises(ProtocolError, match="The partner sent (a |something)") as caught:
         decode(GARBAGE[what])
     assert not any(word in str(caught.value) for word in ("PEEK", "counts", "abc"))
 
