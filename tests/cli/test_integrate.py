@@ -13,6 +13,7 @@ from sides import CELLS, HOST, JOBS, REQUIRE, Side, make_keys, sides
 
 import ppdm_sql
 from ppdm_sql.taxonomy import Taxonomy
+from ppdm_sql.taxonomy.tables import write_taxonomy
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "two-parties.md"
 SAME = ["--key", "SSN", "--class", "Class", "--into", "safe", "--timeout", "20"]
@@ -28,7 +29,7 @@ def pair(tmp_path: Path, keys: Path) -> tuple[Side, Side]:
     """Both files, the second with the taxonomy of jobs as a table."""
     first, second = sides(tmp_path, keys)
     with ppdm_sql.open(second.file) as db:
-        ppdm_sql.taxonomy.write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
+        write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
     return first, second
 
 
@@ -88,7 +89,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Side, Side]:
     folder = tmp_path_factory.mktemp("published")
     first, second = sides(folder, make_keys(folder / "keys"))
     with ppdm_sql.open(second.file) as db:
-        ppdm_sql.taxonomy.write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
+        write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
     joined, (code, _, said) = integrated((first, second))
     assert (joined.exit_code, code) == (0, 0), joined.stderr + said
     return first, second

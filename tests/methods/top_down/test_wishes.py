@@ -246,7 +246,7 @@ def test_true_extremes_in_labels_are_told_and_a_range_is_offered(people: ppdm_sq
     with pytest.warns(ppdm_sql.PpdmWarning, match="outermost bounds of 'age' are .* --range age=LOW,HIGH"):
         people.generalize("people", ["k >= 2 on age, sex"], into="safe")
     ranged = people.generalize("people", ["k >= 2 on age, sex"], into="round", ranges={"age": (0, 99)})
-    assert ranged.notices == ()
+    assert not any("outermost" in text for text in ranged.notices)
 
 
 def test_the_range_offered_for_a_name_with_a_blank_can_be_typed() -> None:
