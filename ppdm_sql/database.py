@@ -406,7 +406,7 @@ class Database:
             >>> db = ppdm_sql.open(con)
             >>> _ = db.suppress("t", ["k >= 4 on job"], keep=["ill"], into="safe")
             >>> found = db.attack("safe").attacks[0]
-            >>> found.attack, found.successes, found.worst, found.allowed, found.verdict
+            >>> found.attack, found.successes, round(found.worst, 6), found.allowed, found.verdict
             ('linkage', 2.0, 0.166667, 0.25, 'holds')
         """
         from ppdm_sql.release import Release
