@@ -1,3 +1,9 @@
+CREATE TEMPORARY VIEW view AS
+SELECT
+  *
+FROM "memory"."main"."people"
+LIMIT 2048;
+
 SELECT
   COUNT(*),
   COUNT("s"."risk"),
