@@ -127,7 +127,7 @@ def _codes(feature: TreeFeature, place: int) -> list[Statement]:
     else:
         known = position(value, feature.labels or feature.attribute.values)
         code = sql("coalesce({known}, {n})", known=known, n=feature.cells)
-    return [sql("({code})::USMALLINT AS code{p}", code=code, p=place)]
+    return [sql("({code})::SMALLINT AS code{p}", code=code, p=place)]
 
 
 def bin_of(value: Statement, feature: TreeFeature) -> Statement:

@@ -74,7 +74,7 @@ SELECT
   v0 AS value0,
   CAST((
     COALESCE(CASE CAST(v1 AS TEXT) COLLATE C WHEN 'clerk' THEN 0 WHEN 'it''s' THEN 1 END, 2)
-  ) AS USMALLINT) AS code1
+  ) AS SMALLINT) AS code1
 FROM (
   SELECT
     "s"."risk" AS class_value,
