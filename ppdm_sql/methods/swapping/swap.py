@@ -212,7 +212,7 @@ class SwapRun(Run[Swaps]):
         if roles.person:
             check_persons(engine, self.table, roles.person)
         coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
-        of = (engine, self.table, coded, self.kept, roles.count)
+        of = (engine, self.table, coded, self.kept, self.roles.count)  # what is elsewhere has another count
         atoms = collapse(*of, masked=(), symbol="", shown=self.source)
         for name in roles.confidential:
             position = atoms.position(name)
