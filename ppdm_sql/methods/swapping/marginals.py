@@ -97,9 +97,9 @@ class LinearProgram:
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
         # with its default gaps HiGHS calls plans optimal that are not
         options = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0, "mip_abs_gap": 0.0}
-        if any(whole.any() for *_, whole in self._blocks):
-            options["presolve"] = "off"  # of whole numbers it ends the process (HiGHS 1.15, issue 2866)
-        for option, value in options.items():
+        # to presolve whole numbers may end the process: HiGHS 1.15, its issue 2866
+        presolve = "off" if any(whole.any() for *_, whole in self._blocks) else "choose"
+        for option, value in (*options.items(), ("presolve", presolve)):
             solver.setOptionValue(option, value)
         solver.passModel(self._model())
         _run(solver, self.columns)
