@@ -274,9 +274,7 @@ def _noted(engine: Engine, location: Location) -> Iterator[None]:
     """Note in the database, outside of any transaction, where something may be left, while it may."""
     _alive.add(location.token)
     try:
-        for part in ("schema", "pending"):
-            engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
-        engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
+        _note(engine, location)
         yield
         _forget(engine, location.token)
     except Exception:
@@ -284,6 +282,13 @@ def _noted(engine: Engine, location: Location) -> Iterator[None]:
         raise
     finally:  # after Ctrl-C the server may go on writing for a while, so the note stays
         _alive.discard(location.token)
+
+
+def _note(engine: Engine, location: Location) -> None:
+    """Note it at once, in no transaction that is yet to be committed."""
+    for part in ("schema", "pending"):
+        engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
+    engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
 
 
 def _named(location: Location, purpose: str) -> dict[str, object]:
