@@ -141,7 +141,9 @@ def applied(
             values = kind.values(item.name, of_text=item.type == "VARCHAR")
             _refuse_lost(engine, table, item.name, kind, values, shown)
         elif of_texts:
-            kinds = _kinds(engine, table, item.name)
+            of_column = "SELECT {name} AS name, {c} AS value FROM {t}"  # to stack columns takes twice as long
+            texts = sql(of_column, name=literal(item.name), c=column(item.name), t=table)
+            kinds = _kinds(engine, texts).get(item.name, {})
             fitting = [name for name, of_type in _SHOWN_BY.items() if kinds and kinds.keys() <= of_type]
             if not fitting:
                 kept += _kept_as_text(engine, table, item.name, kinds, shown)
@@ -229,14 +231,18 @@ def _lost(name: str, said: TypeSaid, count: int, record: int, shown: str) -> Inv
 # -- what texts show --------------------------------------------------------------------------
 
 
-def _kinds(engine: Engine, table: Table, name: str) -> dict[str, int]:
-    """Count the records of a column of texts by what their texts are written like.
+def _kinds(engine: Engine, texts: Statement) -> dict[str, dict[str, int]]:
+    """Count the records of columns of texts, ``name, value``, by what their texts are written like.
 
     DuckDB's reader would cost more: with a sample of all records it takes as long as reading a file twice,
     and it says neither what a type loses nor what but a few values have.
     """
-    step = bind("sources/text_kinds", tables={"texts": table}, columns={"column": [name]})
-    return dict(engine.look_up(step, step="text_kinds"))
+    found: dict[str, dict[str, int]] = {}
+    with engine.workspace():
+        step = bind("sources/text_kinds", tables={"texts": engine.overlay(texts)})
+        for name, kind, records in engine.look_up(step, step="text_kinds"):
+            found.setdefault(name, {})[kind] = records
+    return found
 
 
 def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, int], shown: str) -> list[str]:
@@ -261,10 +267,15 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
 
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     """Say which texts of a table are dates, or numbers or dates but for one text that may mean none."""
-    with engine.workspace():
-        some = engine.overlay(sql("SELECT * FROM {t} LIMIT {n}", t=table, n=_SAMPLE))
-        names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
-        told = [name for name in names if _kinds(engine, some, name).keys() & (_NUMBERS | _DATES)]
+    names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
+    if not names:
+        return []
+    stacked = (
+        "FROM (UNPIVOT (SELECT {names} FROM {t} LIMIT {n}) ON COLUMNS(*) INTO NAME name VALUE value) AS s"
+    )
+    texts = sql(stacked, names=[column(name) for name in names], t=table, n=_SAMPLE)
+    kinds = _kinds(engine, texts)
+    told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
     return [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
 
 

@@ -1,17 +1,19 @@
--- text_kinds | in: texts | out: text_kinds | grain: one row per kind | params: column VARCHAR[]
--- What the values of a column of texts are written like, and how many records hold each kind. Of a number or a date, the
+-- text_kinds | in: texts | out: text_kinds | grain: one row per column and kind | params: -
+-- What the values of columns of texts are written like, and how many records hold each kind. Of a number or a date, the
 -- kind says whether it is written as DuckDB writes it, so that the type loses nothing, such as a leading zero.
 WITH counted AS (
     SELECT
+        t.name,
         -- Long texts that begin with a letter are not told apart, as they can be nothing else.
         if(unicode(t.value) BETWEEN unicode('+') AND unicode('9') OR length(t.value) <= 5, t.value, '') AS value,
         count(*) AS records
-    FROM (SELECT COLUMNS(getvariable('column')) AS value FROM texts) AS t
+    FROM texts AS t
     WHERE t.value IS NOT NULL
     GROUP BY ALL
 ),
 sorted AS (
     SELECT
+        c.name,
         c.records,
         CASE
             WHEN NOT unicode(c.value) BETWEEN unicode('+') AND unicode('9')
@@ -50,8 +52,9 @@ sorted AS (
     FROM counted AS c
 )
 SELECT
+    s.name,
     s.kind,
     CAST(sum(s.records) AS BIGINT) AS records
 FROM sorted AS s
-GROUP BY s.kind
-ORDER BY s.kind;
+GROUP BY s.name, s.kind
+ORDER BY s.name, s.kind;

@@ -1,8 +1,17 @@
 CREATE TEMPORARY VIEW view AS
 SELECT
   *
-FROM "memory"."main"."people"
-LIMIT 2048;
+FROM (
+  UNPIVOT (
+    SELECT
+      "job",
+      "risk"
+    FROM "memory"."main"."people"
+    LIMIT 2048
+  )
+  ON COLUMNS(*)
+  INTO NAME name VALUE value
+) AS s;
 
 SELECT
   COUNT(*),
