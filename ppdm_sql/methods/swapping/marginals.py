@@ -97,18 +97,19 @@ class LinearProgram:
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
         # with its default gaps HiGHS calls plans optimal that are not
         options = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0, "mip_abs_gap": 0.0}
-        # to presolve whole numbers may end the process: HiGHS 1.15, its issue 2866
-        presolve = "off" if any(whole.any() for *_, whole in self._blocks) else "choose"
-        for option, value in (*options.items(), ("presolve", presolve)):
+        for option, value in options.items():
             solver.setOptionValue(option, value)
         solver.passModel(self._model())
-        _run(solver, self.columns)
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kUnknown:  # it may be sure where nothing was presolved
-            solver.setOptionValue("presolve", "off")
+        # HiGHS may be sure only where nothing is presolved; to presolve whole numbers may end the process
+        # (HiGHS 1.15, its issue 2866)
+        whole = any(whole.any() for *_, whole in self._blocks)
+        for presolve in ("off",) if whole else ("choose", "off"):
+            solver.setOptionValue("presolve", presolve)
             solver.clearSolver()
             _run(solver, self.columns)
             status = solver.getModelStatus()
+            if status != highspy.HighsModelStatus.kUnknown:
+                break
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):

@@ -207,12 +207,13 @@ class SwapRun(Run[Swaps]):
         named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
         counted = set() if roles.count is None else {roles.count}
         needed = {*named, self.collapsed_elsewhere(named | counted, roles.count)}
+        roles = self.roles  # with the count of a table that is elsewhere
         columns = [item for item in engine.columns(self.table) if item.name in needed]
         self.table = read_source(engine, self.table, columns)
         if roles.person:
             check_persons(engine, self.table, roles.person)
         coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
-        of = (engine, self.table, coded, self.kept, self.roles.count)  # what is elsewhere has another count
+        of = (engine, self.table, coded, self.kept, roles.count)
         atoms = collapse(*of, masked=(), symbol="", shown=self.source)
         for name in roles.confidential:
             position = atoms.position(name)
