@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
     from ppdm_sql.database import Database, anonymize, evaluate
     from ppdm_sql.database import open_database as open
+    from ppdm_sql.engine.keys import new_key
     from ppdm_sql.errors import (
         ColumnRoleError,
         DatabaseUnavailable,
@@ -83,6 +84,7 @@ __all__ = [
     "anonymize",
     "evaluate",
     "integrate",
+    "new_key",
     "open",
     "register",
     "unregister",
@@ -104,6 +106,7 @@ _PLACES = {
     "Template": "ppdm_sql.privacy",
     "anonymize": "ppdm_sql.database",
     "evaluate": "ppdm_sql.database",
+    "new_key": "ppdm_sql.engine.keys",
     "register": "ppdm_sql.sql_calls.registering",
     "unregister": "ppdm_sql.sql_calls.registering",
 }

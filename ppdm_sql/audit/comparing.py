@@ -22,7 +22,8 @@ from ppdm_sql.errors import GuaranteeNotMet
 DEFECT = "Report this as a defect."
 CHANGED = "Run it again if the source was being changed; else report this as a defect."
 
-SHAPE = "^[0-9a-f]{64}$"
+DAY = 86_400_000_000  # microseconds
+SHAPE, DIGITS = "^[0-9a-f]{32}$", 32
 """What a pseudonym looks like."""
 TRIED = 1000
 """Values of a column that are tried for a pseudonym that anybody can compute."""
@@ -264,9 +265,11 @@ def _given_away(before: Statement, after: Statement, own: Sql) -> Statement:
     return sql(
         "SELECT count(*) FILTER (NOT regexp_matches(CAST(p AS VARCHAR), {shape})), "
         "count(*) FILTER (CAST(p AS VARCHAR) IN "
-        "(SELECT sha256(CAST(p AS VARCHAR)) FROM ({before} LIMIT {tried}) AS t)) "
+        "(SELECT unnest([substr(sha256(CAST(p AS VARCHAR)), 1, {digits}), md5(CAST(p AS VARCHAR))]) "
+        "FROM ({before} LIMIT {tried}) AS t)) "
         "FROM ({after}) AS a",
         shape=literal(SHAPE),
+        digits=DIGITS,
         before=sql(values, own=own, rows=before),
         tried=TRIED,
         after=sql(values, own=own, rows=after),
@@ -283,7 +286,7 @@ def _faults_elsewhere(
     faults: list[str] = []
     source, released = sides
     for name in names:
-        digest = sql("sha256({own})", own=text(column("p", "r")))
+        digest = sql("substr(sha256({own}), 1, {n})", own=text(column("p", "r")), n=DIGITS)
         people, records, _, _, digests = _people_elsewhere(source, name, unchanged, digest)
         own = _people_elsewhere(released, name, unchanged, text(column("p", "r")))
         differ, computable = (people, records) != tuple(own[:2]), bool(own[3]) and digests == own[4]
@@ -295,7 +298,7 @@ def _people_elsewhere(rows: Source, name: str, unchanged: Sequence[Column], show
     """Count people, what the records of each show, odd and known values, and add up what stands for them."""
     read = (
         "SELECT count(*), {records}, count(*) FILTER (WHERE NOT (regexp_matches({own}, {shape}) "
-        "AND length({own}) = 64)), count(r.p), {shown} FROM "
+        "AND length({own}) = {digits})), count(r.p), {shown} FROM "
         "(SELECT {p} AS p, count(*) AS n, {f} AS f FROM {rows} AS s GROUP BY {p}) AS r"
     )
 
@@ -304,6 +307,7 @@ def _people_elsewhere(rows: Source, name: str, unchanged: Sequence[Column], show
             read,
             records=total(fingerprint([column("n", "r"), column("f", "r")])),
             own=text(column("p", "r")),
+            digits=DIGITS,
             shape=literal(SHAPE),  # a line end may follow where Java looks for the end
             shown=total(fingerprint([shown])),
             p=column(name, "s"),
@@ -313,3 +317,41 @@ def _people_elsewhere(rows: Source, name: str, unchanged: Sequence[Column], show
 
     (found,) = rows.aggregate(over(query), step="pseudonyms")
     return [int(number) for number in found]
+
+
+# -- dates that were moved --------------------------------------------------------------------------
+
+
+def accept_moved(
+    engine: Engine, sides: tuple[Table, Table], dates: Sequence[str], person: Sequence[str], days: int
+) -> None:
+    """Refuse dates after, where a person's are not those before, moved by one number of days up to ``days``.
+
+    What is compared are the first, the last and the number of a person's dates in each column.
+    """
+    who = [sql("{c} AS p{n}", c=column(name, "s"), n=n) for n, name in enumerate(person)]
+    ends = "min({c}) AS a{n}, max({c}) AS b{n}, count({c}) AS n{n}"
+    numbers = [sql(ends, c=column(name, "s"), n=n) for n, name in enumerate(dates)]
+    read = "SELECT {who}, {numbers} FROM {rows} AS s GROUP BY ALL"
+    before, after = (sql(read, who=who, numbers=numbers, rows=rows) for rows in sides)
+    places = range(len(dates))
+    micro = "(epoch_us(a.{v}{n}::TIMESTAMP) - epoch_us(b.{v}{n}::TIMESTAMP))"
+    moved = [Statement(micro.format(v=v, n=n)) for n in places for v in "ab"]
+    query = """
+SELECT count(*)
+FROM ({before}) AS b
+FULL JOIN ({after}) AS a ON {same}
+WHERE {counts} OR greatest({moved}) <> least({moved}) OR abs(greatest({moved})) NOT BETWEEN {day} AND {most}
+    OR greatest({moved}) % {day} <> 0"""
+    found = sql(
+        query,
+        before=before,
+        after=after,
+        same=joined([sql("b.p{n} = a.p{n}", n=n) for n in range(len(person))], " AND "),
+        counts=joined([sql("b.n{n} IS DISTINCT FROM a.n{n}", n=n) for n in places], " OR "),
+        moved=moved,
+        most=days * DAY,
+        day=DAY,
+    )
+    ((wrong,),) = engine.query(found, step="moved_dates")
+    refuse([f"those of {wrong} persons are not moved by one number of days"] * bool(wrong), "The dates are")

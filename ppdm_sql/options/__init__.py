@@ -258,6 +258,20 @@ class Request(OfColumns):
 
     into: Annotated[str, INTO]
     to: Annotated[str | None, TO] = None
+    key_file: Annotated[
+        PathLike | None,
+        "Make pseudonyms, and the days of --shift-dates, by this key: the same in every release.",
+        "'clinic.key'",
+    ] = None
+    shift_dates: Annotated[
+        Names, "Columns of dates to move, all of a person by the same number of days.", "['visit_date']"
+    ] = ()
+    shift_by: Annotated[
+        Names, "Column that says whose dates are moved alike; by default that of --person.", "['patient']"
+    ] = ()
+    shift_days: Annotated[
+        int, "Move dates by at most this many days, back or forth.", "14", "N", Option(least=1)
+    ] = 30
 
 
 class OfFile(Options):
@@ -359,7 +373,9 @@ class RandomizeRequest(Request, OfFile, OfTable, Told):
         None
     )
     key_file: Annotated[
-        PathLike | None, "Keep the key, so that the noise can be repeated.", "'customers.key'"
+        PathLike | None,
+        "Keep the key of noise, pseudonyms and --shift-dates, so that they can be repeated.",
+        "'customers.key'",
     ] = None
     seed: Annotated[int | None, SEED, "For tests only: whoever has the seed can remove the noise."] = field(
         default=None, repr=False

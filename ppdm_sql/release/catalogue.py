@@ -18,6 +18,8 @@ from ppdm_sql.privacy.level import as_recorded
 from ppdm_sql.release.layout import SCHEMA, Draft, Shape, macro
 from ppdm_sql.version import __version__
 
+MOVED, FINGERPRINT = "moved dates", "key fingerprint"
+"""Keys under which stand the dates that were moved, and what tells the keys of files apart."""
 SHAPE = "published"
 """Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
 

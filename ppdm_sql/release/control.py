@@ -2,15 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import sql
-from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable
-from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.engine.keys import drawn_key, keyed_text, private
+from ppdm_sql.engine.names import Table, column, free_name
+from ppdm_sql.engine.source import check_counts, check_persons
+from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable
+from ppdm_sql.release.catalogue import MOVED, CatalogueRow
 from ppdm_sql.release.layout import SCHEMA
 
 CONTROL = "control"
 """Key under which the parameters of a release say what share of the source was split off, if any was."""
+
+
+def split_off(
+    engine: Engine,
+    source: Table,
+    person: Sequence[str],
+    count: str | None,
+    share: Fraction,
+    *,
+    source_name: str,
+) -> tuple[Table, Table]:
+    """Split a share of the persons, or of the records, off a source; nobody can compute again which.
+
+    They come first by HMAC-SHA-256, with a key that is drawn for this run and thrown away. Both
+    tables have the columns of the source, and last as long as the workspace. Cost: two copies of the source,
+    and a sort of a digest for each record.
+    """
+    names = [item.name for item in engine.columns(source)]
+    row, copy, place = (column(free_name(name, names)) for name in ("row", "copy", "place"))
+    copies = sql("[1]")
+    if count is not None:
+        check_counts(engine, source, count)
+        copies = sql("range({n})", n=column(count))
+    if person:
+        check_persons(engine, source, person)
+    who: exp.Expression = exp.cast(
+        exp.Anonymous(this="row", expressions=[column(name) for name in person] or [row, copy]), "TEXT"
+    )
+    numbered = sql(
+        "SELECT *, unnest({copies}) AS {copy} FROM (SELECT *, row_number() OVER () AS {row} FROM {source})",
+        copies=copies,
+        copy=copy,
+        row=row,
+        source=source,
+    )
+    placed = engine.materialize(
+        "placed",
+        sql(
+            "SELECT *, dense_rank() OVER (ORDER BY {digest}) AS {place} FROM ({numbered})",
+            digest=keyed_text(who, *private(engine, drawn_key().secret)),
+            place=place,
+            numbered=numbered,
+        ),
+    )
+    ((persons,),) = engine.query(sql("SELECT max({p}) FROM {t}", p=place, t=placed), step="persons") or [(0,)]
+    number = round(share * (persons or 0))
+    if not 0 < number < (persons or 0):
+        of = "persons" if person else "records"
+        raise InvalidOption(
+            f"--control {float(share):.6g} splits {number} of the {persons or 0} {of} of {source_name!r}.",
+            "Give a share that leaves some on both sides.",
+        )
+    shown = [column(name) for name in names if name != count]
+    counted = [] if count is None else [sql("count(*) AS {n}", n=column(count))]
+    order = [column(name) for name in names]
+
+    def part(condition: Statement) -> Table:
+        query = sql(
+            "SELECT {columns} FROM (SELECT {shown} FROM {t} WHERE {p} {condition} {number} {grouped})",
+            condition=condition,
+            columns=order,
+            shown=[*shown, *counted],
+            t=placed,
+            p=place,
+            number=number,
+            grouped=sql("") if count is None else sql("GROUP BY {row}, {shown}", row=row, shown=shown),
+        )
+        return engine.materialize("split", query)
+
+    return part(sql(">")), part(sql("<="))
 
 
 def control_table(release: str) -> Table:
@@ -38,6 +115,7 @@ def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) ->
     A source, or some records of it, may be given where it is not found by the name in the catalogue. Costs a
     copy of the source where some were split off.
     """
+    refuse_moved(row)
     try:
         source = source or engine.find(row.source)
     except UnknownTable as cause:
@@ -73,3 +151,12 @@ def changed(row: CatalogueRow) -> InvalidSource:
         f"The table {row.source!r} is not what it was when {row.release!r} was made from it.",
         "Make the release anew, then evaluate that.",
     )
+
+
+def refuse_moved(row: CatalogueRow) -> None:
+    """Refuse to lay records beside a release whose dates were moved: theirs are as they are."""
+    if MOVED in row.parameters:
+        raise InvalidSource(
+            f"The dates of {row.release!r} were moved before it was made, and no records fit beside it.",
+            "`ppdm verify` audits the release by itself; for the rest, make one without --shift-dates.",
+        )

@@ -259,8 +259,9 @@ def told(
         tree = trees[item.name]
         labels: Collection[str | None] = [node.label for node in tree if node.shown]
         number = len(labels)
+        moved = "" if item.moved is None else f", moved by up to {item.moved} days, all of a person alike"
         if item.treatment in SHOWN or not (labels or counted):
-            yield item.name, SHOWN.get(item.treatment, item.treatment)
+            yield item.name, SHOWN.get(item.treatment, item.treatment) + moved
             continue
         if counted is not None and (of_rows := counted(item))[1]:  # an empty release shows no label
             labels, number = of_rows
@@ -268,11 +269,12 @@ def told(
         loss = found.get(f"generalized information loss: {item.name}")
         lossless = loss is not None and loss.after == 0
         if item.treatment == "suppressed" and (lossless or symbol not in labels) and number > 1:
-            yield item.name, "as it is"
+            yield item.name, f"as it is{moved}"
         elif lossless and number > 1 and not _are_intervals(labels):  # leaves may stand for several values
-            yield item.name, f"{number:,} labels, the finest of its hierarchy"
+            yield item.name, f"{number:,} labels, the finest of its hierarchy{moved}"
         else:
-            yield item.name, _words(item, symbol, labels, number, of and of.before, _levels(tree))
+            words = _words(item, symbol, labels, number, of and of.before, _levels(tree))
+            yield item.name, words + moved
 
 
 def _levels(nodes: Sequence[Node]) -> set[int]:

@@ -42,6 +42,7 @@ class ReleasedColumn(NamedTuple):
         type: For a bound, its SQL type.
         bins: For a swapped column that was numbers, the labels of its bins, in order.
         noise: For a randomized or discretized column, its noise in the language of ``--noise``.
+        moved: For dates that were moved before all else, by how many days at most.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ReleasedColumn(NamedTuple):
     type: str | None = None
     bins: Sequence[str] | None = None
     noise: str | None = None
+    moved: int | None = None
 
 
 class Measured(NamedTuple):
@@ -183,7 +185,7 @@ class Shape:
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
-        columns = [list(item) for item in self.columns]
+        columns = [list(item if item.moved else item[:-1]) for item in self.columns]
         record: dict[str, object] = {"schema": self.schema, "columns": columns}
         record |= {"count": self.count, "symbol": self.symbol}
         if self.person is not None:

@@ -270,4 +270,5 @@ def _comment(kind: str, of: str, words: str) -> Statement:
 def _treated(shape: Shape, item: ReleasedColumn) -> str:
     named = shape.symbol if item.treatment == "suppressed" else item.of or item.noise
     binned = " Numbers are shown as bins." if item.bins else ""
-    return _TREATMENTS[item.treatment] + (named or "") + binned
+    moved = f" Moved by up to {item.moved} days, all dates of a person alike." if item.moved else ""
+    return _TREATMENTS[item.treatment] + (named or "") + binned + moved

@@ -17,6 +17,7 @@ from ppdm_sql.engine.types import has_enum, plain_type, read, read_exactly, wide
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.release.catalogue import CatalogueRow, parts
+from ppdm_sql.release.control import refuse_moved
 from ppdm_sql.release.labels import bin_label, bound_beside
 from ppdm_sql.release.layout import ReleasedColumn, Shape
 
@@ -58,6 +59,7 @@ class Recoding:
     @classmethod
     def of(cls, engine: Engine, row: CatalogueRow, shape: Shape, source: Table) -> Recoding:
         """Map the values of a table, whose masked columns are scanned once."""
+        refuse_moved(row)
         found, count = _found(engine, shape, source)
         counted = replace(shape, count=count)
         return cls(counted, source, found, tuple(mapped(engine, row, counted, source, found)))

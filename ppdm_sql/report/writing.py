@@ -22,7 +22,7 @@ from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.options import AttackOptions, EvaluateRequest, ReportOptions, RiskRequest
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
-from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
+from ppdm_sql.release.catalogue import MOVED, READ, CatalogueRow, parts
 from ppdm_sql.release.composition import quasi_identifier
 from ppdm_sql.release.control import made_from
 from ppdm_sql.release.exporting import check_target, write_page
@@ -288,6 +288,12 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
         engine.find(row.source)
     except (UnknownTable, InvalidOption):
         return subject, None, f"The source {row.source} is not in this database"
+    if MOVED in row.parameters:
+        return (
+            subject,
+            None,
+            f"The dates of {row.release} were moved before it was made, its source's were not",
+        )
     try:
         source = made_from(engine, row)
     except InvalidSource:

@@ -276,7 +276,7 @@ def same_pseudonym(real: Any) -> Any:
 
 def digest(real: Any) -> Any:
     """Pseudonyms that everybody can compute."""
-    return lambda value, *rest: exp.Anonymous(this="sha256", expressions=[exp.cast(value, "TEXT")])
+    return lambda value, *rest: exp.Anonymous(this="md5", expressions=[exp.cast(value, "TEXT")])
 
 
 def other_code(real: Any) -> Any:
@@ -370,11 +370,11 @@ RANDOMIZED = {
     ),
     "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_row, "promised"),
     "pseudonyms that two values share": Fault(
-        "randomize", "perturbation.randomize:keyed_pseudonym", same_pseudonym
+        "randomize", "perturbation.randomize:pseudonym", same_pseudonym
     ),
     "values in the place of pseudonyms": Fault(
         "randomize",
-        "perturbation.randomize:keyed_pseudonym",
+        "perturbation.randomize:pseudonym",
         lambda real: lambda value, *_: value,
         "160 values .* no pseudonyms",
     ),

@@ -200,7 +200,7 @@ def test_pseudonyms_link_the_records_of_a_person_and_their_key_is_in_no_plan(
     monkeypatch.setattr(staging, "_in_order", watched)
     made(db, people, tmp_path, identifiers={"name": "pseudonym"})
     (distinct,) = db.engine.connection.execute(
-        f"SELECT count(DISTINCT name) FROM {files(tmp_path / 'safe')} WHERE length(name) = 64"
+        f"SELECT count(DISTINCT name) FROM {files(tmp_path / 'safe')} WHERE length(name) = 32"
     ).fetchall()
     assert distinct == (2000,)
     assert seen

@@ -6,34 +6,52 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sqlglot import exp
 
 from ppdm_sql.audit.before_publishing import ReleasedRows, refuse_identifiers
+from ppdm_sql.audit.comparing import accept_moved
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.exact import exact_columns
+from ppdm_sql.engine.exact import exact_columns, exact_table
+from ppdm_sql.engine.keys import (
+    MOVABLE,
+    Key,
+    MovedDates,
+    drawn_key,
+    moved_dates,
+    private,
+    pseudonym,
+    pseudonym_key,
+    read_key,
+)
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.source import check_persons, is_stand_in, source_of
 from ppdm_sql.engine.statements import sql
-from ppdm_sql.engine.types import without_enum
+from ppdm_sql.engine.types import MOMENTS, kind_of, type_title, without_enum
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept
-from ppdm_sql.methods.base.pseudonyms import pseudonym, split_off
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.options import Request
 from ppdm_sql.privacy.quoting import percent, read_share
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
-from ppdm_sql.release.control import CONTROL
+from ppdm_sql.release.catalogue import FINGERPRINT, MOVED, releases
+from ppdm_sql.release.control import CONTROL, split_off
 from ppdm_sql.release.layout import MeasureRow
 
 if TYPE_CHECKING:
     from ppdm_sql.release.placing import Placing
 
 Transformed = TypeVar("Transformed")
+MOST_DAYS = 36_500
+"""By how many days dates can be moved."""
+MANY, ONE_DATE = 20, Fraction(1, 10)
+"""Records with one date, and their share, from which it may stand for something else than a day."""
 
 
 class Run(ABC, Generic[Transformed]):
@@ -60,6 +78,8 @@ class Run(ABC, Generic[Transformed]):
     """Where the rows go, if they are to stand outside of the database; known once the run has begun."""
     control: Table | None = None
     """The records that were split off, once they are."""
+    draws_noise: ClassVar[bool] = False
+    """Whether a key file is of use without pseudonyms and moved dates."""
     counts_rows: ClassVar[str | None] = "requirements count rows"
     """What is done where nobody says whose a row is, in words; None where that cannot be said."""
 
@@ -69,6 +89,8 @@ class Run(ABC, Generic[Transformed]):
         self.table: Table = engine.find(source)
         self.columns = self.described()
         self.roles = self.assign_roles()
+        self.moved = self._dates_to_move()
+        self.key = self._read_key()
         self._kept_by_name = self._named_as_kept()
         check_free(engine, request.into, writes=False)
 
@@ -128,8 +150,10 @@ class Run(ABC, Generic[Transformed]):
         try:
             with self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed
+                self._move_dates()
                 self._split_off()
                 self._notice_persons()
+                self._notice_links()
                 self.check_kept()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")
@@ -137,20 +161,123 @@ class Run(ABC, Generic[Transformed]):
         finally:
             progress.stop()
 
+    # -- what is made by a key ------------------------------------------------------------------
+
+    @property
+    def pseudonym_keys(self) -> list[tuple[str, bytes]]:
+        """The keys of the columns of pseudonyms."""
+        return [(name, pseudonym_key(self.key, self.columns[name])) for name in self.roles.pseudonyms]
+
+    def _read_key(self) -> Key:
+        """Read the key of pseudonyms and moved dates, or draw one that is thrown away."""
+        if self.request.key_file is None:
+            return drawn_key()
+        if self.roles.pseudonyms or self.moved:
+            return read_key(self.request.key_file)
+        if self.draws_noise:
+            return drawn_key()
+        raise InvalidOption(
+            "--key-file is given, and nothing is made by a key.",
+            "Add --identifier A=pseudonym or --shift-dates A, or leave it out.",
+        )
+
+    def _dates_to_move(self) -> MovedDates | None:
+        """Check what is asked of dates that are to be moved."""
+        request, names = self.request, list(self.columns)
+        dates = resolve_all(request.shift_dates, names, table=self.source)
+        if not dates:
+            if request.shift_by:
+                raise InvalidOption("--shift-by is given, and no dates to move.", "Add --shift-dates A.")
+            return None
+        person = resolve_all(request.shift_by or self.roles.person, names, table=self.source)
+        if not person:
+            raise InvalidOption(
+                "--shift-dates does not say whose dates are moved alike.", "Add --shift-by patient."
+            )
+        for name in dates:
+            if self.columns[name].type not in MOVABLE:
+                raise InvalidOption(
+                    f"Column {name!r} is {type_title(self.columns[name].type)} and cannot be moved by days.",
+                    f"Read it as a date, such as --types {name}=DATE, or cast it in a view.",
+                )
+            if name in (*person, *self.roles.person, *self.roles.identifiers):
+                raise ColumnRoleError(
+                    f"Column {name!r} is to be moved and says who a person is.", "Name it in one role only."
+                )
+        if not (isinstance(request.shift_days, Integral) and 1 <= request.shift_days <= MOST_DAYS):
+            words = f"--shift-days is no whole number from 1 to {MOST_DAYS:,}."
+            raise InvalidOption(words, "Give one such as 30.")
+        self._refuse_elsewhere("--shift-dates")
+        return MovedDates(dates, person, int(request.shift_days))
+
+    def _move_dates(self) -> None:
+        """Let all that follows read moved dates, once each person's are seen to be moved alike."""
+        if (asked := self.moved) is None:
+            return
+        check_persons(self.engine, self.table, asked.person)
+        table = exact_table(self.engine, self.table, [self.columns[name] for name in asked.person])
+        moved = moved_dates(self.engine, table, asked, self.key)
+        accept_moved(self.engine, (table, moved), *asked)
+        for name in asked.dates:
+            often = "SELECT count(*) AS n FROM {t} WHERE isfinite({d}) GROUP BY {d}"
+            query = sql("SELECT max(n), sum(n) FROM ({n})", n=sql(often, t=self.table, d=column(name)))
+            ((most, dates),) = self.engine.query(query, step="one_date")
+            if dates and most >= MANY and most > ONE_DATE * dates:
+                self.progress.notice(
+                    f"{100 * most / int(dates):.0f} % of the dates of {name!r} are one and the same. If it "
+                    "stands for something else, such as no end, make it NULL: moved, it tells how far."
+                )
+        self.table = moved
+        named = ", ".join(map(repr, asked.dates))
+        self.progress.notice(
+            f"The dates of {named} are moved by up to {asked.days} days, all of a person alike, so that who "
+            "knows one true date of a person knows all of them."
+        )
+        still = (name for name in self.columns if name not in asked.dates and self.roles.treatment(name))
+        others = [name for name in still if kind_of(self.columns[name].type) in MOMENTS]
+        if others:
+            self.progress.notice(
+                f"Other dates are released that are not moved ({', '.join(map(repr, others))}), and may tell "
+                "by how many days those of a person were: name them in --shift-dates, too."
+            )
+
+    def _notice_links(self) -> None:
+        """Tell what pseudonyms by a key that lasts make known."""
+        if not self.roles.pseudonyms or (fingerprint := self.key.fingerprint) is None:
+            return
+        named = ", ".join(map(repr, self.roles.pseudonyms))
+        linked = [
+            row.release
+            for row in releases(self.engine)
+            if row.parameters.get(FINGERPRINT) == fingerprint
+            and "pseudonym" in row.parameters.get("identifiers", {}).values()
+        ]
+        here = f" In this file these are {', '.join(map(repr, linked))}." if linked else ""
+        self.progress.notice(
+            f"The pseudonyms of {named} are the same in every release by this key: who has several of them "
+            "links the records of a person, and knows what they show together, while requirements are kept "
+            f"for each by itself; ppdm attack measures releases of one table together.{here}"
+        )
+
+    # -- before the run -------------------------------------------------------------------------
+
     def _split_off(self) -> None:
         """Let all that follows read the source without the records that are split off."""
         share = read_share(getattr(self.request, "control", 0), "--control", "[0, 1)")
         refuses = getattr(self.request, "refuse_composition", False)
-        if (share or refuses) and is_stand_in(self.engine, self.table):
-            option = "--control" if share else "--refuse-composition"
-            raise InvalidOption(
-                f"{option} reads tables of DuckDB, and {self.source!r} is elsewhere.",
-                "Copy it into the file, or leave the option out.",
-            )
+        if share or refuses:
+            self._refuse_elsewhere("--control" if share else "--refuse-composition")
         if share:
             of = self.engine, self.table, self.roles.person, self.roles.count
             self.table, self.control = split_off(*of, share, source_name=self.source)
         self.whole_source = self.table  # with every column, whatever of them the method reads
+
+    def _refuse_elsewhere(self, option: str) -> None:
+        if is_stand_in(self.engine, self.table):
+            raise InvalidOption(
+                f"{option} reads tables of DuckDB, and {self.source!r} is elsewhere.",
+                "Copy it into the file, or leave the option out.",
+            )
 
     def _placing(self) -> AbstractContextManager[Placing | None]:
         """Let the rows be placed outside of the database, too, where that is asked for."""
@@ -210,8 +337,17 @@ class Run(ABC, Generic[Transformed]):
         more: dict[str, object] = {"allow_identifiers": list(self._allowed)} if self._allowed else {}
         if self.control is not None:
             more[CONTROL] = percent(read_share(getattr(self.request, "control", 0), "--control"))
+        if (self.roles.pseudonyms or self.moved) and self.key.fingerprint is not None:
+            more[FINGERPRINT] = self.key.fingerprint
+        columns = draft.columns
+        if self.moved is not None:
+            more[MOVED] = self.moved._asdict()
+            columns = tuple(
+                item._replace(moved=self.moved.days) if item.name in self.moved.dates else item
+                for item in columns
+            )
         parameters = {**draft.parameters, **more}
-        told = replace(draft, accept=accept, parameters=parameters, control=self.control)
+        told = replace(draft, accept=accept, parameters=parameters, control=self.control, columns=columns)
         return replace(told, compose=lambda: self._compose(told))
 
     def _compose(self, draft: Draft) -> None:
@@ -249,7 +385,10 @@ class Run(ABC, Generic[Transformed]):
     def kept(self) -> list[Kept]:
         """The carried columns, then the pseudonyms, each with the expression over the source ``s``."""
         plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.carried]
-        return plain + [Kept(n, pseudonym(column(n, "s"))) for n in self.roles.pseudonyms]
+        return plain + [
+            Kept(name, pseudonym(column(name, "s"), *private(self.engine, key)))
+            for name, key in self.pseudonym_keys
+        ]
 
     def atom(self, atoms: Atoms, name: str) -> str:
         """Give the column of the atoms that a column of the source has become."""

@@ -9,86 +9,34 @@ Percentage Points of the Normal Distribution", for the normal distribution.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import hmac
-import os
 import re
-import secrets
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Literal
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.keys import Key, PathLike, drawn_key, read_or_new_key
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import aggregated
-from ppdm_sql.engine.space import write_new
 from ppdm_sql.engine.statements import Statement, render, sql
 from ppdm_sql.engine.types import double
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
 
-BYTES = 32
-_TEXT = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}")
 
-# -- the key ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Key:
-    """The secret of 32 bytes that all noise of a run comes from; no text of it shows them."""
-
-    secret: bytes = field(repr=False)
-    kept: str  # `file`, `seed`, or `no` if it is thrown away
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Tell keys of files apart, without giving anything of them away; None for all others.
-
-        A seed can be guessed, so that nothing that depends on it may be written down.
-        """
-        if self.kept != "file":
-            return None
-        return hashlib.sha256(b"ppdm key fingerprint 2" + self.secret).hexdigest()[:16]
-
-    def derived(self, *context: str) -> bytes:
-        """Derive the key of some draws; the parts of the context are told apart whatever they hold.
-
-        Example:
-            >>> Key(b"x" * 32, "no").derived("a", "b") == Key(b"x" * 32, "no").derived("ab")
-            False
-        """
-        parts = b"".join(len(part.encode()).to_bytes(8, "little") + part.encode() for part in context)
-        return hmac.new(self.secret, parts, hashlib.sha256).digest()
-
-
-def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: bool = False) -> Key:
+def run_key(key_file: PathLike | None, seed: int | None, *, dry: bool = False) -> Key:
     """Read the key of a run from its file, make it of a seed, or draw it; ``dry`` writes no new file."""
     if seed is not None and key_file is not None:
         raise InvalidOption("A key and a seed exclude each other.", "Give --key-file, or --seed in a test.")
     if seed is not None:
         return Key(hashlib.sha256(f"ppdm randomize {seed}".encode()).digest(), "seed")
     if key_file is None or (dry and not Path(key_file).exists()):
-        return Key(secrets.token_bytes(BYTES), "no")
-    path = Path(key_file)
-    try:
-        with contextlib.suppress(FileExistsError):
-            write_new(path, f"{secrets.token_hex(BYTES)}\n".encode(), step="write key", mode=0o600)
-        text = path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        raise InvalidOption(
-            f"The key file {path} cannot be read or written.",
-            "Give the path of a file that only you can read.",
-        ) from None
-    if not _TEXT.fullmatch(text):
-        raise InvalidOption(
-            f"The file {path} does not hold a key of ppdm-sql.",
-            "Give the path of a new file, or of one that --key-file has made.",
-        )
-    return Key(bytes.fromhex(text), "file")
+        return drawn_key()
+    return read_or_new_key(key_file)
 
 
 # -- the records ------------------------------------------------------------------------------

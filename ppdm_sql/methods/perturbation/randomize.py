@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ppdm_sql.audit.comparing import OwnedRows, accept_pseudonyms
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
+from ppdm_sql.engine.keys import Key, is_open_to_others, padded, pseudonym
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
 from ppdm_sql.engine.source import (
     Source,
@@ -35,7 +35,6 @@ from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.collapse import Kept, read_source
-from ppdm_sql.methods.base.pseudonyms import keyed_pseudonym, padded
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.perturbation.correlations import deviation, filter_attack, mixing_matrix
@@ -54,7 +53,6 @@ from ppdm_sql.methods.perturbation.noise_draws import (
     Draw,
     Draws,
     Identity,
-    Key,
     RecordKey,
     records_by_column,
     records_by_row,
@@ -112,6 +110,7 @@ class RandomizeRun(Run[Table]):
     outside: bool  # whether records and noisy rows stay where the source lives
     packed: Mapping[str, exp.Expression] = {}  # columns of text that the noisy rows hold as numbers
     written: Source  # the rows of the release, where they stay outside
+    draws_noise = True
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
@@ -136,7 +135,7 @@ class RandomizeRun(Run[Table]):
         self.rows, self.records = self._read()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
         self.number, self.noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
-        self.key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
+        self.noise_key = self._noise_key()
         if self.roles.person:
             check_persons(engine, self.rows, self.roles.person)
             self.persons = find_persons(engine, self.rows, self.roles.person, self.noisy)
@@ -150,6 +149,12 @@ class RandomizeRun(Run[Table]):
         progress.start(f"measuring {self.request.into}")
         self.measures = self._measures(table, mixed)
         return table
+
+    def _noise_key(self) -> Key:
+        """Give the key of the noise; a file that makes pseudonyms, too, must be there and be the owner's."""
+        if self.key.fingerprint is not None and self.request.seed is None:
+            return self.key
+        return run_key(self.request.key_file, self.request.seed, dry=self.engine.dry)
 
     def _stays_outside(self) -> bool:
         """Tell whether records stay where they live, so that none of them travels.
@@ -166,7 +171,8 @@ class RandomizeRun(Run[Table]):
             "a --to that is no plain path of a folder": not self.placed.takes_drawn,
         }
         retained = [asked.column for asked in self.roles.asked if asked.kind == "retain"]
-        for name in (self.roles.record, *retained):
+        lasting = self.roles.pseudonyms if self.request.key_file is not None else ()
+        for name in (self.roles.record, *retained, *lasting):
             if name is not None and kind_of(self.columns[name].type) not in SAME_TEXT:
                 why[f"the type of {name!r}"] = True
         found = [name for name, asked in why.items() if asked]
@@ -208,7 +214,7 @@ class RandomizeRun(Run[Table]):
         return [it for it in self.noisy if not isinstance(it.noise, Cells)]
 
     def _draw(self, mixed: Floats | None) -> Table:
-        engine, key = self.engine, self.key
+        engine, key = self.engine, self.noise_key
         columns = [
             Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in self._drawn
         ]
@@ -240,8 +246,8 @@ class RandomizeRun(Run[Table]):
     def _pseudonym_keys(self) -> list[dict[str, bytes]]:
         """The two padded keys of each column of pseudonyms, by their columns in the table of keys."""
         return [
-            dict(zip((f"inner{place}", f"outer{place}"), padded(), strict=True))
-            for place in range(len(self.roles.pseudonyms))
+            dict(zip((f"inner{place}", f"outer{place}"), padded(key), strict=True))
+            for place, (_, key) in enumerate(self.pseudonym_keys)
         ]
 
     @cached_property
@@ -250,7 +256,7 @@ class RandomizeRun(Run[Table]):
         plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.carried]
         pairs = zip(self.roles.pseudonyms, self._pseudonym_keys, strict=True)
         return plain + [
-            Kept(n, keyed_pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
+            Kept(n, pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
         ]
 
     def _kept(self) -> list[exp.Expression]:
@@ -270,16 +276,17 @@ class RandomizeRun(Run[Table]):
         if not self._drawn:
             return
         records = self._drawn_records()
-        texts = key_notices(self.key, self.request.key_file, "text" if records is None else records.identity)
+        identity = "text" if records is None else records.identity
+        texts = key_notices(self.noise_key, self.request.key_file, identity)
         for text in (*texts, *self._repeated()):
             self.progress.notice(text)
 
     def _repeated(self) -> Iterator[str]:
         """Tell of earlier releases with other noise: the mean of both is nearer the truth."""
         noises = {it.column.name: as_json(it.noise) for it in self._drawn}
-        key = self.key
+        key = self.noise_key
         mine = [key.fingerprint, self.roles.record, list(self.roles.person) or None]
-        for row in others_of(self.engine, self.table, ""):
+        for row in others_of(self.engine, self.engine.find(self.source), ""):
             if row.method != "randomize":
                 continue
             earlier = row.parameters.get("noise", {})
@@ -372,7 +379,7 @@ class RandomizeRun(Run[Table]):
         return ReleasedColumn(name, treatment, name in self.packed, noise=noises.get(name))
 
     def _parameters(self) -> dict[str, object]:
-        roles, key = self.roles, self.key
+        roles, key = self.roles, self.noise_key
         return {
             "class": roles.class_column,
             "keep": list(roles.kept),
@@ -500,10 +507,6 @@ def assign_randomize_roles(
     shared = () if chosen is None else (chosen,)
     roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])
     return roles
-
-
-def is_open_to_others(path: str | os.PathLike[str]) -> bool:
-    return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
 
 
 def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:

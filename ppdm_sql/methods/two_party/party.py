@@ -162,7 +162,7 @@ class IntegrationRun(GeneralizationRun):
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
         self.rows = read_source(self.engine, self.table, columns, copy=True)
-        key = records.key_text(self._ownership.key, self.asked.secret)
+        key = records.key_text(self.engine, self._ownership.key, self.asked.secret)
         table, found, mine, theirs = self._exchange_terms(held, key)
         records.check_terms(mine, theirs, self.attributes)
         if (mine["records"], mine["order"]) != (theirs["records"], theirs["order"]):

@@ -8,7 +8,6 @@ list all keys can undo, or keyed ones (HMAC-SHA-256), which nobody can without t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from hashlib import sha256
 from typing import Any
 
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.keys import keyed_text, one_text, private
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import bind, literal, sql
+from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
 from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows, count_coded_records
-from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
 from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION, digest_of
 
 FEW_KEYS, TIMES = 4_000_000, 16
@@ -99,18 +98,10 @@ def others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
 # -- the records in their common order ------------------------------------------------------------
 
 
-def key_text(key: Sequence[Column], secret: bytes | None) -> exp.Expression:
+def key_text(engine: Engine, key: Sequence[Column], secret: bytes | None) -> exp.Expression:
     """Give the key of a record of ``s`` as text, by which records are sorted; NULL where a part is NULL."""
-    texts: list[exp.Expression] = [
-        exp.cast(without_enum(column(item.name, "s"), item.type), "TEXT") for item in key
-    ]
-    if len(texts) > 1:  # with their lengths before them, so that they cannot run into each other
-        lengths = [exp.cast(exp.Length(this=text.copy()), "TEXT") for text in texts]
-        parts = [part for of in zip(lengths, texts, strict=True) for part in (of[0], literal(":"), of[1])]
-        texts = [exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts))]
-    if secret is None:
-        return texts[0]
-    return pseudonym(texts[0], secret if len(secret) <= BLOCK_BYTES else sha256(secret).digest())
+    text = one_text([without_enum(column(item.name, "s"), item.type) for item in key])
+    return text if secret is None else keyed_text(text, *private(engine, secret))
 
 
 def ordered_records(

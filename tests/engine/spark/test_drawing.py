@@ -14,6 +14,7 @@ import pytest
 from spark_tables import ODD
 
 from ppdm_sql import Database
+from ppdm_sql.engine.keys import new_key
 from ppdm_sql.engine.source import stand_in
 from ppdm_sql.engine.spark import source
 from ppdm_sql.engine.spark.dialect import to_spark
@@ -100,6 +101,7 @@ def test_the_noise_is_that_of_duckdb_and_no_record_comes_for_it(
     key, to = tmp_path / "key", str(tmp_path / "noisy")
     key.write_text("0f" * 32)
     key.chmod(0o600)
+    asked = {**asked, "identifiers": {"id": "pseudonym", "code": "pseudonym"}}
     made = ledger.randomize(folder, into="r2", record=record, key_file=key, to=to, **asked)
     assert handed and max(handed) < 200
     assert not stored(ledger)
@@ -182,6 +184,7 @@ def test_keys_stand_in_no_statement_and_no_plan(
     monkeypatch.setattr(noisy_rows.NoisyRows, "keys", keys)
     ledger.engine.tracer = plans.append
     key = tmp_path / "key"
+    new_key(key)
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
     asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "key_file": key}
     asked["identifiers"] = {"code": "pseudonym"}
@@ -224,16 +227,16 @@ def test_pseudonyms_are_worked_out_where_the_records_are(
         pairs = {(row[place], row[place + 5]) for row in joined}
         values, pseudonyms = ({pair[side] for pair in pairs} for side in (0, 1))
         assert len(pairs) == len(values) == len(pseudonyms)
-        assert all(given is None or re.fullmatch("[0-9a-f]{64}", given) for given in pseudonyms)
-        assert not {sha256(str(value).encode()).hexdigest() for value in values} & pseudonyms
+        assert all(given is None or re.fullmatch("[0-9a-f]{32}", given) for given in pseudonyms)
+        assert not {sha256(str(value).encode()).hexdigest()[:32] for value in values} & pseudonyms
         assert (None in values) == (None in pseudonyms)
     assert made.verify().holds
 
 
 WRONG = {
-    "'code' are not one for each value": "CASE WHEN k0 < 2 THEN repeat('a', 64) ELSE k1 END",
+    "'code' are not one for each value": "CASE WHEN k0 < 2 THEN repeat('a', 32) ELSE k1 END",
     "1 values of 'code' are no pseudonyms": "CASE WHEN k0 = 7 THEN k1 || '\n' ELSE k1 END",
-    "can be computed": "sha2('n' || k0, 256)",
+    "can be computed": "substr(sha2('n' || k0, 256), 1, 32)",
     "'job' are not one for each value and its records": "CASE WHEN k0 = 1 THEN '{another}' ELSE k1 END",
 }
 """What may be wrong with pseudonyms, by what is said of it; a record moves from one job to another."""

@@ -260,7 +260,7 @@ def test_pseudonyms_replace_identifiers(con: duckdb.DuckDBPyConnection) -> None:
     randomize(con, NOISE, identifiers={"name": "pseudonym"}, record="name")
     names = {name for (name,) in con.execute("SELECT name FROM safe").fetchall()}
     assert len(names) == PEOPLE
-    assert all(len(name) == 64 for name in names)
+    assert all(len(name) == 32 for name in names)
 
 
 def test_null_stays_null_and_this_is_said(con: duckdb.DuckDBPyConnection) -> None:
