@@ -79,3 +79,33 @@ def test_the_researcher_in_python(run: object) -> None:
     errors = re.findall(r"k = \d+: ([\d.]+) % error, ([\d.]+) % without", printed)
     assert len(errors) == 2
     assert all(float(masked) > float(true) for masked, true in errors)
+
+
+PLAIN = sorted((EXAMPLES / "dbt" / "plain").glob("*.sql"))
+SAFE = (
+    "SELECT if(i % 2 = 0, 'f', 'm') AS sex, '[0, 20)' AS age, '021**' AS zip, "
+    "['flu', 'asthma', 'addiction', 'ulcer'][1 + i // 2 % 4] AS diagnosis FROM range(80) AS r (i)"
+)
+FAULTS = {
+    "k_anonymity": "SELECT 'f', '[0, 20)', '94***', 'flu' FROM range(4)",
+    "l_diversity": "SELECT 'f', '[20, 40)', '021**', ['flu', 'ulcer'][1 + i % 2] FROM range(10) AS r (i)",
+    "t_closeness": "SELECT 'f', '[20, 40)', '021**', 'flu' FROM range(10)",
+    "confidence": "SELECT 'f', '[0, 20)', '94***', if(i < 6, 'addiction', 'flu') FROM range(10) AS r (i)",
+}
+"""Rows by which a release breaks what each test asks."""
+
+
+@pytest.mark.parametrize("file", PLAIN, ids=lambda file: file.stem)
+def test_sql_of_the_dbt_example_returns_the_bad_rows_and_no_others(file: Path) -> None:
+    assert [one.stem for one in PLAIN] == sorted(FAULTS)
+    query = file.read_text(encoding="utf-8")
+    with duckdb.connect() as con:
+        ppdm_sql.open(con).install()
+        con.execute(f"CREATE TABLE visits_safe AS {SAFE}")
+        assert con.execute(query).fetchall() == []
+        con.execute(f"INSERT INTO visits_safe {FAULTS[file.stem]}")
+        assert len(con.execute(query).fetchall()) == 1
+        con.execute("ALTER TABLE visits_safe RENAME age TO agee")
+        if "age" in query:
+            with pytest.raises(duckdb.Error, match="age"):
+                con.execute(query)

@@ -1,0 +1,5 @@
+SELECT
+    ward,
+    age,
+    diagnosis
+FROM {{ source('releases', 'visits_safe') }}
