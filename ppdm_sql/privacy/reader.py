@@ -29,6 +29,7 @@ UNLIMITED = Fraction(MOST_ASKED)
 
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
+_LISTED = re.compile(r'"(?:[^"]|"")*+"|[^\s,"](?:[^,"]*[^\s,"])?')
 _VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
 _GLUED = re.compile(r"""[^\s,;()"<>=≤≥→]+""")
 _WORDS = re.compile(r"""(?!(?:on|of|in|by)\b)(?:(?!->)[^\s,;()'"<>=≤≥→])+""", re.IGNORECASE)
@@ -94,14 +95,19 @@ class Reader:
     def name(self) -> str:
         """Read a column name, bare or in double quotes."""
         found = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
-        if found.startswith('"'):
-            return found[1:-1].replace('""', '"')
-        self._bare_name = self._at - len(found), self._at
-        return found
+        if not found.startswith('"'):
+            self._bare_name = self._at - len(found), self._at
+        return _inside(found)
 
     def names(self) -> tuple[str, ...]:
         """Read column names with commas between them."""
         return self._listed(self.name)
+
+    def only_names(self) -> tuple[str, ...]:
+        """Read names up to the end: whatever stands between commas, in double quotes if it holds one."""
+        names = self._listed(lambda: _inside(self.expect(_LISTED, "a column name")))
+        self.end("',' or the end")
+        return names
 
     def value(self, expected: str = "a value, in single quotes unless it is one plain word") -> Value:
         """Read a value: bare, in single quotes, or NULL."""
@@ -221,6 +227,10 @@ class Reader:
     def _skip_space(self) -> None:
         found = _SPACE.match(self.text, self._at)
         self._at = found.end() if found else self._at
+
+
+def _inside(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def _width(sign: str) -> int:

@@ -94,8 +94,10 @@ def _listed(texts: Any) -> Iterable[Any]:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Read a list of column names, as options such as ``--keep`` take it."""
-    reader = Reader(text, 'Job, "odd name"')
-    names = reader.names()
-    reader.end("',' or the end")
-    return names
+    """Read a list of column names, as options such as ``--keep`` take it.
+
+    Example:
+        >>> parse_names('Job, Full Name, "Street, number"')
+        ('Job', 'Full Name', 'Street, number')
+    """
+    return Reader(text, 'Job, Full Name, "Street, number"').only_names()
