@@ -444,7 +444,7 @@ def test_numbers_of_absurd_length_are_a_syntax_error() -> None:
 def test_a_list_of_names_that_is_none_is_refused() -> None:
     with pytest.raises(RequirementSyntaxError) as caught:
         parse_names('A "B"')
-    assert str(caught.value).startswith("Expected ',' or the end.\n  A \"B\"\n    ^\nExample: Job, Full Name,")
+    assert str(caught.value).startswith("Expected ',' or the end.\n  A \"B\"\n    ^\nExample: Job,")
 
 
 @pytest.mark.parametrize(
