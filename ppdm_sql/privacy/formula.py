@@ -16,7 +16,6 @@ Columns = Mapping[str, str]
 Term = Callable[[str, str], str]
 """Gives the SQL of a number of one value, from its records in the group and in the whole table."""
 
-
 MOST_COLUMNS = 200
 """Sensitive values that can be counted in a column each."""
 
@@ -28,13 +27,9 @@ class Formula:
     # how the groups' numbers become the state's: ``min``, ``max`` or ``sum``
     total: Literal["min", "max", "sum"]
     columns: tuple[str, ...]  # the counted columns that the formula needs
-    formula: Callable[[Columns], str]  # gives the SQL of a group's number; NULL where there is no group
+    of: Callable[[Columns], str]  # gives the SQL of a group's number; NULL where there is no group
     # gives the SQL of whether a group's number is 0 and stays so whatever it is split into
     settled: Callable[[Columns], str] | None = None
-
-    def of(self, names: Columns) -> str:
-        """Give the SQL of one group's number."""
-        return self.formula(names)
 
 
 @dataclass(frozen=True)
@@ -104,6 +99,5 @@ class ValueCounts:
         return [term(names[v], str(total)) for v, total in pairs if total]
 
 
-def sum_of(terms: Iterable[str], nothing: str = "0") -> str:
-    """Give the SQL of a sum."""
-    return " + ".join(terms) or nothing
+def sum_of(terms: Iterable[str]) -> str:
+    return " + ".join(terms) or "0"

@@ -47,7 +47,6 @@ class Level:
 
     @property
     def type(self) -> str:
-        """The type of its labels."""
         return _TYPES[self.rule]
 
     def label(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Sql:
@@ -109,7 +108,6 @@ class HierarchyLevel:
         return os.path.abspath(place), digest
 
     def label(self, engine: Engine, rows: Table, value: Sql, of: Column) -> Sql:
-        """Give the label of a value of a column of ``rows``, which are called ``s``."""
         groups = self._groups(engine, rows, value, of)
         return sql("(SELECT max(g.label) FROM {groups} AS g WHERE g.value = {v})", groups=groups, v=value)
 
@@ -157,7 +155,6 @@ class LabelColumn(str):
 
 
 def level_of(requirement: Requirement) -> AnyLevel | None:
-    """Give the level that a requirement counts by, if it does."""
     return requirement.level if isinstance(requirement, OfLevel) else None
 
 
@@ -193,32 +190,27 @@ def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement
 
 
 def sources(names: Iterable[str]) -> list[str]:
-    """Give the columns to read for some names, each once."""
+    """Give the columns that names and labels are read from, each once."""
     return list(dict.fromkeys(name.source if isinstance(name, LabelColumn) else name for name in names))
 
 
 def with_labels(names: Iterable[str], columns: Iterable[Column]) -> list[Column]:
     """Give columns, and after them those of labels among some names."""
-    made = dict.fromkeys(name for name in names if isinstance(name, LabelColumn))
-    return [*columns, *(Column(name, name.level.type) for name in made)]
+    labels = dict.fromkeys(name for name in names if isinstance(name, LabelColumn))
+    return [*columns, *(Column(name, name.level.type) for name in labels)]
 
 
 def labelled(
-    engine: Engine,
-    rows: Table,
-    values: Mapping[str, Sql],
-    names: Iterable[str],
-    types: Mapping[str, str],
+    engine: Engine, rows: Table, values: Mapping[str, Sql], names: Iterable[str], types: Mapping[str, str]
 ) -> dict[str, Sql]:
     """Give what to read of ``rows s`` for some names: the values of columns, or the labels made of them."""
-    made: dict[str, Sql] = {}
-    for name in names:
-        if isinstance(name, LabelColumn):
-            of = Column(name.source, types[name.source])
-            made[name] = name.level.label(engine, rows, values[name.source], of)
-        else:
-            made[name] = values[name]
-    return made
+
+    def shown(name: str) -> Sql:
+        if not isinstance(name, LabelColumn):
+            return values[name]
+        return name.level.label(engine, rows, values[name.source], Column(name.source, types[name.source]))
+
+    return {name: shown(name) for name in names}
 
 
 def read_level(reader: Reader) -> AnyLevel | None:

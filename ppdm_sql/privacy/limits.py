@@ -63,30 +63,17 @@ def power_of_two(exponent: Fraction, denominator: int) -> Fraction:
 
 
 def entropy_limit(limit: Fraction) -> float:
-    """Give the number below which a measured exp(entropy) breaks a limit.
-
-    A class can reach a short number such as 2 or 2.5 exactly, and is then measured a little beside it. A
-    number of many digits is reached by none, so nothing is allowed for.
-
-    Example:
-        >>> entropy_limit(Fraction(2)) < 2 < entropy_limit(Fraction("2.0000000001"))
-        True
-    """
+    """Give the number below which a measured exp(entropy) breaks a limit."""
+    # a class can reach a short number such as 2.5 exactly, and is then measured a little beside it; a number
+    # of many digits is reached by none
     if (limit * 10**DECIMALS).denominator == 1:
         return float(limit) - SLACK
     return float(limit)
 
 
 def fraction(name: str, limit: Fraction) -> dict[str, int]:
-    """Give a limit as the two parameters of a step."""
     return {f"{name}_numerator": limit.numerator, f"{name}_denominator": limit.denominator}
 
 
 def rounded_up(number: float, parts: int) -> float:
-    """Round up to a multiple of 1 / parts.
-
-    Example:
-        >>> rounded_up(0.3341, 1000)
-        0.335
-    """
     return float(-(-number * parts // 1) / parts)

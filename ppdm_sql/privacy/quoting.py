@@ -44,12 +44,7 @@ def quote_value(value: Value) -> str:
 
 
 def number_text(number: Fraction) -> str:
-    """Print a number as a decimal where that is exact, otherwise as a fraction.
-
-    Example:
-        >>> number_text(Fraction(5, 2)), number_text(Fraction(3)), number_text(Fraction(1, 3))
-        ('2.5', '3', '1/3')
-    """
+    """Print a number as a decimal where that is exact, otherwise as a fraction such as 1/3."""
     places = _decimal_places(number.denominator)
     if not places:
         return str(number)
@@ -92,7 +87,6 @@ def read_share(given: Number, option: str, within: str = "") -> Fraction:
 
 
 def name_list(names: Iterable[str]) -> str:
-    """Print column names with commas between them."""
     return ", ".join(map(quote_name, names))
 
 

@@ -70,11 +70,11 @@ class Reader:
     def accept(self, pattern: re.Pattern[str]) -> str | None:
         """Read what the pattern matches here, after white space, or give None and stay."""
         self._skip_space()
-        found = pattern.match(self.text, self._at)
-        if found is None:
+        match = pattern.match(self.text, self._at)
+        if match is None:
             return None
-        self._at = found.end()
-        return found.group()
+        self._at = match.end()
+        return match.group()
 
     def follows(self, pattern: re.Pattern[str]) -> bool:
         """Tell whether the pattern matches here, after white space; stay."""
@@ -82,25 +82,22 @@ class Reader:
         return pattern.match(self.text, self._at) is not None
 
     def expect(self, pattern: re.Pattern[str], expected: str) -> str:
-        """Read what the pattern matches here."""
-        found = self.accept(pattern)
-        if found is None:
+        text = self.accept(pattern)
+        if text is None:
             raise self.error(expected)
-        return found
+        return text
 
     def end(self, expected: str = "the end") -> None:
-        """Make sure that nothing follows."""
         self.expect(_END, expected)
 
     def name(self) -> str:
         """Read a column name, bare or in double quotes."""
-        found = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
-        if not found.startswith('"'):
-            self._bare_name = self._at - len(found), self._at
-        return _inside(found)
+        name = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
+        if not name.startswith('"'):
+            self._bare_name = self._at - len(name), self._at
+        return _inside(name)
 
     def names(self) -> tuple[str, ...]:
-        """Read column names with commas between them."""
         return self._listed(self.name)
 
     def only_names(self) -> tuple[str, ...]:
@@ -111,23 +108,21 @@ class Reader:
 
     def value(self, expected: str = "a value, in single quotes unless it is one plain word") -> Value:
         """Read a value: bare, in single quotes, or NULL."""
-        found = self.expect(_VALUE, expected)
-        if found.startswith("'"):
-            return found[1:-1].replace("''", "'")
-        return None if found.lower() == "null" else found
+        value = self.expect(_VALUE, expected)
+        if value.startswith("'"):
+            return value[1:-1].replace("''", "'")
+        return None if value.lower() == "null" else value
 
     def values(self) -> tuple[Value, ...]:
-        """Read values with commas between them."""
         return self._listed(self.value)
 
     def _listed(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:
-        found = [read()]
+        items = [read()]
         while self.accept(COMMA):
-            found.append(read())
-        return tuple(found)
+            items.append(read())
+        return tuple(items)
 
     def whole(self) -> int:
-        """Read a whole number."""
         return int(self._number(_WHOLE, "a whole number"))
 
     def fraction(self, expected: str = "a number") -> Fraction:
@@ -153,8 +148,8 @@ class Reader:
 
     def limit(self) -> Fraction:
         """Read a limit; one that no text can ask for becomes one that no model takes."""
-        asked = self.fraction()
-        return asked if asked < UNLIMITED else UNLIMITED + 1
+        number = self.fraction()
+        return number if number < UNLIMITED else UNLIMITED + 1
 
     def distribution(self) -> dict[str, Any]:
         """Read ``of`` and the sensitive column, perhaps its level, and the quasi-identifier."""
@@ -192,10 +187,10 @@ class Reader:
 
     def error(self, expected: str) -> RequirementSyntaxError:
         """Say what was expected here: the text, a caret under the place, one correct example."""
-        shown = "".join(sign if sign.isprintable() else " " for sign in self.text)
-        indent = " " * sum(map(_width, shown[: self._at]))
+        text = "".join(sign if sign.isprintable() else " " for sign in self.text)
+        indent = " " * sum(map(_width, text[: self._at]))
         return RequirementSyntaxError(
-            f"Expected {expected}{self._unquoted()}.\n  {shown}\n  {indent}^\nExample: {self.example}"
+            f"Expected {expected}{self._unquoted()}.\n  {text}\n  {indent}^\nExample: {self.example}"
         )
 
     def _unquoted(self) -> str:
@@ -216,8 +211,7 @@ class Reader:
     def _number(self, pattern: re.Pattern[str], expected: str) -> Fraction:
         self._skip_space()
         start = self._at
-        found = self.expect(pattern, expected)
-        digits = "".join(found.split())
+        digits = "".join(self.expect(pattern, expected).split())
         with suppress(ValueError, ZeroDivisionError):  # a division by zero
             if len(digits) <= _MOST_DIGITS:
                 return Fraction(digits)
@@ -225,8 +219,8 @@ class Reader:
         raise self.error(expected)
 
     def _skip_space(self) -> None:
-        found = _SPACE.match(self.text, self._at)
-        self._at = found.end() if found else self._at
+        space = _SPACE.match(self.text, self._at)
+        self._at = space.end() if space else self._at
 
 
 def _inside(name: str) -> str:
@@ -238,9 +232,6 @@ def _width(sign: str) -> int:
     if combining(sign):
         return 0
     return 2 if east_asian_width(sign) in "WF" else 1
-
-
-# -- populations ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -257,7 +248,6 @@ class PopulationTable:
 
     @property
     def name(self) -> str:
-        """Its name as SQL has it."""
         return ".".join(map(quote_name, self.parts))
 
     def __str__(self) -> str:

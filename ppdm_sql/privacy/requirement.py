@@ -147,7 +147,6 @@ class Requirement(ABC):
 
     @property
     def limit(self) -> Fraction | int:
-        """The worst number allowed."""
         return cast(Fraction | int, getattr(self, self.limited_by))
 
     @property
@@ -157,7 +156,6 @@ class Requirement(ABC):
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive column, if there is one."""
         return ()
 
     @property
@@ -171,7 +169,6 @@ class Requirement(ABC):
 
     @property
     def population(self) -> PopulationTable | None:
-        """The table of the population, where it counts in one."""
         return None
 
     def split(self) -> tuple[Self, ...]:
@@ -236,16 +233,13 @@ class ClassRequirement(Requirement):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The quasi-identifier."""
         return self.quasi_identifier
 
     def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
-        """Give the same demand over other columns."""
         sensitive = dict(zip(("sensitive",), sensitive_columns, strict=False))
         return cast(Self, replace(cast(Any, self), quasi_identifier=attributes, **sensitive))
 
     def written(self, *, limit: bool = True) -> str:
-        """Write it down, with its limit or without."""
         demand = self.limited() if limit else self.form
         of = "".join(f" of {quote_name(name)}{self.by}" for name in self.sensitive_columns)
         within = "" if self.population is None else f" in {self.population}"
@@ -272,7 +266,6 @@ class DistributionRequirement(OfLevel, ClassRequirement):
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive column."""
         return (self.sensitive,)
 
 
@@ -354,12 +347,7 @@ _MOST = 5
 
 
 def said_absent(column: str, values: Sequence[Value]) -> str:
-    """Say which protected values a column does not hold, as the user wrote them.
-
-    Example:
-        >>> said_absent("Bankruptcy", ["discharged", None])
-        "Column 'Bankruptcy' does not hold the protected values 'discharged', NULL."
-    """
+    """Say which protected values a column does not hold, as the user wrote them."""
     named = some(["NULL" if value is None else repr(value) for value in values], _MOST)
     plural = "s" if len(values) > 1 else ""
     return f"Column {column!r} does not hold the protected value{plural} {named}."

@@ -309,7 +309,7 @@ def formula_of(
         return formula
     # the values that persons have, each of theirs once, in the place of persons
     held = f"({sum_of('{' + v + '}' for v in values.columns)})"
-    return replace(formula, formula=lambda c: formula.formula({**c, "n": held.format_map(c)}))
+    return replace(formula, of=lambda c: formula.of({**c, "n": held.format_map(c)}))
 
 
 # -- HCE-TDR's gain -------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ class ConditionalEntropy:
         self._records, self.worth = atoms.records, worth
         self._values = atoms.coded[classes].size
         entropy = class_entropy([f"p{j}" for j in range(len(counted))])
-        self._formulas = [entropy, replace(entropy, formula=lambda _: "1")]
+        self._formulas = [entropy, replace(entropy, of=lambda _: "1")]
         self._table = CountTable(engine, atoms, attributes, counted)
         self._parts: list[Codes] = []
         self._known: dict[Candidate, float] = {}

@@ -26,15 +26,14 @@ def models() -> tuple[type[Requirement], ...]:
         >>> [model.__name__ for model in models() if model.reads_anything]
         ['Template']
     """
-    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-    found = [
-        model for module in modules for model in vars(module).values() if _is_model(model, module.__name__)
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    own = [
+        model
+        for module in modules
+        for _, model in inspect.getmembers(module, inspect.isclass)
+        if issubclass(model, Requirement) and model.__module__ == module.__name__
     ]
-    return tuple(sorted(found, key=lambda model: model.reads_anything))
-
-
-def _is_model(found: object, module: str) -> bool:
-    return inspect.isclass(found) and issubclass(found, Requirement) and found.__module__ == module
+    return tuple(sorted(own, key=lambda model: model.reads_anything))
 
 
 def parse(text: str | Requirement) -> Requirement:
@@ -50,8 +49,8 @@ def parse_measure(text: str | Asked) -> Asked:
         return text
     reader = _reader(text)
     reader.limitless = True
-    read = _read(reader)
-    return read if reader.limited else Measure(read)
+    requirement = _read(reader)
+    return requirement if reader.limited else Measure(requirement)
 
 
 def _reader(text: object) -> Reader:
@@ -70,7 +69,7 @@ def _attempted(text: str) -> str:
 
 def _read(reader: Reader) -> Requirement:
     """Let the model read that the text opens like; the last one reads anything, or says what is wrong."""
-    return next(found for model in models() if (found := model.read(reader)) is not None)
+    return next(r for model in models() if (r := model.read(reader)) is not None)
 
 
 def parse_all(texts: Iterable[str | Requirement]) -> tuple[Requirement, ...]:

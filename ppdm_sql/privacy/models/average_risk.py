@@ -62,7 +62,6 @@ class AverageRisk(ClassRequirement):
         return f"{self.form} <= {percent(self.risk)}"
 
     def formula(self, values: ValueCounts) -> Formula:
-        """The classes divided by the records."""
         records = values.records
         return Formula("sum", ("n",), lambda c: f"CASE WHEN {c['n']} > 0 THEN 1 / {records} ELSE 0 END")
 

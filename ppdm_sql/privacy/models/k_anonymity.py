@@ -68,7 +68,6 @@ class KAnonymity(ClassRequirement):
         return cls(k, reader.quasi_identifier())
 
     def formula(self, values: ValueCounts) -> Formula:
-        """The records of the smallest class."""
         return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)")
 
     def search_limit(self, records: int) -> float:

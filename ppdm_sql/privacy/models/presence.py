@@ -138,7 +138,6 @@ class DeltaPresence(ClassRequirement):
 
     @property
     def measured(self) -> str:
-        """The share that is limited."""
         return "smallest presence" if self.worst == "min" else "largest presence"
 
     def unmet(self, reached: float) -> tuple[str, str]:

@@ -120,12 +120,12 @@ def _equal_distance(values: ValueCounts) -> Formula:
 
 def _ordered_distance(values: ValueCounts) -> Formula:
     """The distance by the order of the values (section 4.1)."""
-    held = [(v, total) for v, total in zip(values.columns, values.totals(), strict=True) if total]
-    totals = [total for _, total in held]
-    records, steps = sum(totals), max(len(held) - 1, 1)
+    totals_of = [(v, total) for v, total in zip(values.columns, values.totals(), strict=True) if total]
+    totals = [total for _, total in totals_of]
+    records, steps = sum(totals), max(len(totals_of) - 1, 1)
 
     def formula(c: Columns) -> str:
-        up_to = accumulate((c[v] for v, _ in held[:-1]), lambda before, after: f"{before} + {after}")
+        up_to = accumulate((c[v] for v, _ in totals_of[:-1]), lambda before, after: f"{before} + {after}")
         pairs = zip(up_to, accumulate(totals), strict=False)
         moved = sum_of(f"abs(({some}) * {records} - {total} * {c['n']})" for some, total in pairs)
         return f"({moved}) / nullif({c['n']} * {records * steps}, 0)"

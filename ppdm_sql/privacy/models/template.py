@@ -119,7 +119,6 @@ class Template(OfLevel):
         return replace(self, channel=attributes, sensitive=sensitive)
 
     def formula(self, values: ValueCounts) -> Formula:
-        """The highest share of the protected value in a group."""
         (protected,) = values.columns
         return Formula(self.worst, ("n", protected), lambda c: f"{c[protected]} / nullif({c['n']}, 0)")
 
@@ -196,8 +195,7 @@ def _covers(template: Template, kept: Sequence[Template]) -> list[Template]:
     """Give the templates from which this one follows: one that suffices, or else one per value."""
     parts = template.split()
     whole = [by for by in kept if all(_follows(part, by) for part in parts)]
-    found = whole[:1] or [by for part in parts if (by := _first_cover(part, kept))]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(whole[:1] or [by for part in parts if (by := _first_cover(part, kept))]))
 
 
 def _follows(part: Template, by: Template) -> bool:
