@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.judging import (
     Judged,
-    Question,
-    TemplateGroup,
     count_inferences,
-    grouping_columns,
     judge_classes,
     questions,
     summed_up,
     template_groups,
     worst_groups,
 )
-from ppdm_sql.audit.model import Audit, Finding, Group
+from ppdm_sql.audit.model import Audit, Finding
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
@@ -51,16 +48,9 @@ def findings(
 ) -> list[Finding]:
     """Say for each requirement whether it holds on a table, and what was reached; one finding for each.
 
+    For rows as a release shows them, ``cut`` is what it records of its cut, by which populations are mapped.
     Cost: one scan of the table, which collapses it; then one scan of the collapsed rows per channel or
     quasi-identifier and one per pair of it with a sensitive column. A count column is read once more.
-
-    Args:
-        engine: The engine, on a connection that sees the table.
-        table: Any table or view; it is only read.
-        requirements: What to check.
-        count: Column with the number of records of a row, at least 0; None where a row is a record.
-        person: Columns that say whose record a row is: then persons are counted.
-        cut: For rows as a release shows them, what it records of its cut, by which populations are mapped.
     """
     if not requirements:
         return []
@@ -96,28 +86,11 @@ def audit(
     """Measure a table: requirements, class sizes, risk, inferences, what columns give away of others.
 
     Alone, it is a first look at the columns. Cost: as :func:`findings`, one scan of the population, and
-    scans of the classes; for a first look as :func:`~ppdm_sql.audit.profiling.profile`.
-
-    Args:
-        engine: The engine, on a connection that sees the tables.
-        table: Any table or view; it is only read.
-        requirements: What to check, or to measure without a limit; may be none.
-        count: Column with the number of records of a row, at least 0; None where a row is a record. A
-            population that has a column of that name, and no other, is counted by it too.
-        quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
-        thresholds: Confidences in [0, 1] above which inferences are counted; None takes 10 % to 90 %.
-        population: Table with the columns of the quasi-identifiers and everybody in it, and its count column,
-            if there is one; None takes the table itself.
-        groups: How many of the worst groups of each requirement to name by their values; 0 names none.
-        confidential: Columns whose values may be given away by those of ``by``.
-        sensitive: Columns of which the classes of ``by`` may tell too much, measured without a requirement.
-        by: Columns that others may know. Without ``confidential`` their classes are measured.
-        allow_absent: Whether protected values may be such that their column does not hold them.
-        person: Columns that say whose record a row is: then persons are counted, not records.
-        categories: Columns of numbers that a first look takes for codes.
+    scans of the classes; for a first look as :func:`~ppdm_sql.audit.profiling.profile`. A population that
+    has a column of the name of ``count``, and no count column of its own, is counted by it too.
     """
-    given = THRESHOLDS if thresholds is None else thresholds
-    wanted = [read_share(item, "--threshold", "[0, 1]") for item in given]
+    confidences = THRESHOLDS if thresholds is None else thresholds
+    limits = [read_share(item, "--threshold", "[0, 1]") for item in confidences]
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         if population is not None:
             raise InvalidOption(
@@ -136,30 +109,32 @@ def audit(
         )
     with engine.workspace():
         names = [item.name for item in engine.columns(table)]
-        asked = [resolve_measure(item, names, table=table.name) for item in requirements]
+        measures = [resolve_measure(item, names, table=table.name) for item in requirements]
         known = KnownColumns(by, confidential, sensitive)
-        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, known, person)
-        if not allow_absent:
-            _refuse_absent(run.findings)
+        run = _AuditRun(engine, table, measures, quasi_identifier or (), count, known, person)
+        for finding in () if allow_absent else run.findings:
+            if finding.absent_values:
+                (column,) = requirement_of(finding.requirement).sensitive_columns
+                raise unknown_value(column, finding.absent_values)
         everybody = None
         if population is not None:
             from ppdm_sql.audit.exposure import population_of
 
             together = list(chain(*run.groupings))
             everybody = population_of(engine, *population, run.collapsed, together, run.person, count)
-        found = run.report(everybody, wanted, groups)
-        return replace(found, notices=_noticed(engine, table, count, person))
+        report = run.report(everybody, limits, groups)
+        return replace(report, notices=_noticed(engine, table, count, person))
 
 
 def _first_look(engine: Engine, table: Table, count: str | None, categories: Sequence[str]) -> Audit:
     """Measure what a table looks like of which nothing is asked."""
     from ppdm_sql.audit.profiling import profile
 
-    noticed = _noticed(engine, table, count, (), beside=" beside --by or --require")
-    found = profile(engine, table, count, categories)
+    notices = _noticed(engine, table, count, (), beside=" beside --by or --require")
+    look = profile(engine, table, count, categories)
     if names := ", ".join(source_of(engine, table).unreadable()):
-        noticed += (f"Not looked at, as their values cannot be read from where they live: {names}.",)
-    return Audit(profile=found, notices=noticed)
+        notices += (f"Not looked at, as their values cannot be read from where they live: {names}.",)
+    return Audit(profile=look, notices=notices)
 
 
 def _noticed(
@@ -170,15 +145,8 @@ def _noticed(
         return ()
     from ppdm_sql.audit.before_publishing import repeated_persons
 
-    counted = "rows are counted here"
-    return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
-
-
-def _refuse_absent(found: Sequence[Finding]) -> None:
-    for finding in found:
-        for sensitive in requirement_of(finding.requirement).sensitive_columns:
-            if finding.absent_values:
-                raise unknown_value(sensitive, finding.absent_values)
+    columns, otherwise = engine.columns(table), "rows are counted here"
+    return tuple(repeated_persons(engine, table, columns, otherwise=otherwise, beside=beside))
 
 
 class KnownColumns(NamedTuple):
@@ -192,9 +160,9 @@ class KnownColumns(NamedTuple):
 def _known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -> KnownColumns:
     """Find the columns, spelled as in the table."""
     if not asked.by and (asked.confidential or asked.sensitive):
-        given = "--confidential" if asked.confidential else "--sensitive"
+        option = "--confidential" if asked.confidential else "--sensitive"
         raise InvalidOption(
-            f"{given} is given without --by.", "Name what others may know: --by Age,Gender,Location."
+            f"{option} is given without --by.", "Name what others may know: --by Age,Gender,Location."
         )
     known = resolve_all(asked.by, columns, table=table)
     confidential = resolve_all(asked.confidential, columns, table=table)
@@ -224,21 +192,31 @@ class _AuditRun:
     ) -> None:
         columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
-        asked = questions(requirements, names, table=table.name)
-        explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
+        questioned = questions(requirements, names, table=table.name)
+        explicit = resolve_all(quasi_identifier, names, table=table.name)
         self.known = known = _known_columns(known or KnownColumns(), names, table=table.name)
         self._exposes = bool(known.by) and not (known.confidential and not known.sensitive)
-        self.groupings = _groupings(asked, explicit, tuple(known.by) if self._exposes else ())
-        used = [*(item.columns for item in asked), *self.groupings, *known]
+        groupings = [explicit] if explicit else [item.requirement.attributes for item in questioned]
+        once: dict[frozenset[str], tuple[str, ...]] = {}  # whatever the order of the columns
+        for together in (*groupings, *([tuple(known.by)] if self._exposes else [])):
+            once.setdefault(frozenset(together), together)
+        self.groupings = list(once.values())
+        used = [*(item.columns for item in questioned), *self.groupings, *known]
         counted = count_column(count, columns, table=table.name)
         self.person = person_columns(person, columns, count=count, table=table.name)
-        together = list(dict.fromkeys(chain(*used)))
-        self.collapsed = Collapsed(engine, table, together, counted, self.person, cut)
-        for columns_together in self.groupings:
-            self.collapsed.class_count(columns_together)
-        self._types = dict(with_labels(together, columns))
-        self.templates = template_groups(self.collapsed, asked, self._types)
-        self.judged = _judged(self.collapsed, asked, self.templates, self._types)
+        every = list(dict.fromkeys(chain(*used)))
+        self.collapsed = Collapsed(engine, table, every, counted, self.person, cut)
+        for together in self.groupings:
+            self.collapsed.class_count(together)
+        self._types = dict(with_labels(every, columns))
+        self.templates = template_groups(self.collapsed, questioned, self._types)
+        judged = [item for group in self.templates for item in group.judge()]
+        judged += [
+            judge_classes(self.collapsed, question, self._types)
+            for question in questioned
+            if question.requirement.counts is not Counts.PROTECTED
+        ]
+        self.judged = sorted(judged, key=lambda item: item.question.number)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -246,13 +224,14 @@ class _AuditRun:
         return summed_up(self.collapsed, self.judged)
 
     def report(self, everybody: Population | None, thresholds: Sequence[Fraction], groups: int) -> Audit:
-        """Measure all that is asked."""
         from ppdm_sql.audit.exposure import class_sizes, exposure, identifiable, risks
 
-        collapsed, known = self.collapsed, self.known
+        if groups < 0:
+            raise InvalidOption(f"{groups} groups cannot be named.", "Give 0 or more.")
+        collapsed, known, judged = self.collapsed, self.known, self.judged if groups else []
         return Audit(
             findings=tuple(self.findings),
-            worst=tuple(self.worst(groups)),
+            worst=tuple(group for item in judged for group in worst_groups(collapsed, item, groups)),
             class_sizes=tuple(class_sizes(collapsed, qi) for qi in self.groupings),
             risks=tuple(risk for qi in self.groupings for risk in risks(collapsed, qi, everybody)),
             inferences=count_inferences(collapsed, self.templates, thresholds),
@@ -260,34 +239,3 @@ class _AuditRun:
             exposure=exposure(collapsed, known.by, known.sensitive, self._types) if self._exposes else None,
             counted=collapsed.unit,
         )
-
-    def worst(self, groups: int) -> list[Group]:
-        """Name the worst groups of each requirement, at most so many."""
-        if groups < 0:
-            raise InvalidOption(f"{groups} groups cannot be named.", "Give 0 or more.")
-        judged = self.judged if groups else []
-        return [group for item in judged for group in worst_groups(self.collapsed, item, groups)]
-
-
-def _groupings(
-    asked: Sequence[Question], explicit: tuple[str, ...] | None, by: tuple[str, ...]
-) -> list[tuple[str, ...]]:
-    """Give the quasi-identifiers to measure, each once, whatever the order of its columns."""
-    wanted = [question.requirement.attributes for question in asked] if explicit is None else [explicit]
-    found: dict[frozenset[str], tuple[str, ...]] = {}
-    for columns in (*wanted, *([by] if by else [])):
-        found.setdefault(frozenset(columns), columns)
-    return list(found.values())
-
-
-def _judged(
-    collapsed: Collapsed, asked: Sequence[Question], templates: Sequence[TemplateGroup], types: dict[str, str]
-) -> list[Judged]:
-    """Judge by every requirement, in the order given."""
-    judged = [item for group in templates for item in group.judge()]
-    judged += [
-        judge_classes(collapsed, question, types)
-        for question in asked
-        if question.requirement.counts is not Counts.PROTECTED
-    ]
-    return sorted(judged, key=lambda item: item.question.number)

@@ -50,10 +50,10 @@ def refuse_identifiers(
     # single people out, :func:`singled_out` tells so of the released rows.
     from ppdm_sql.audit.profiling import column_profiles
 
-    asked = [name for name in kept if name not in allowed]
+    names = [name for name in kept if name not in allowed]
     look = _looked_elsewhere if is_stand_in(engine, table) else column_profiles
-    records, profiles = look(engine, table, asked, count) if asked else (0, [])
-    why = {item.column: said for item in profiles if (said := _identifies(item, records))}
+    records, profiles = look(engine, table, names, count) if names else (0, [])
+    why = {item.column: reason for item in profiles if (reason := _identifies(item, records))}
     if why:
         each = "; ".join(f"{name!r} {said}" for name, said in why.items())
         they, them = ("it", "it") if len(why) == 1 else ("they", "them")
@@ -88,8 +88,8 @@ def _sizes(
     """Count the records, and of each column the values, about, and the records that have one; one scan."""
     counts = [sql("approx_count_distinct({c}), count({c})", c=column(name, "s")) for name in names]
     query = "SELECT {counts} FROM {rows}"
-    ((records, *found),) = aggregated(engine, table, query, step=step, counts=[sql("count(*)"), *counts])
-    both = zip(map(int, found[::2]), map(int, found[1::2]), strict=True)
+    ((records, *sizes),) = aggregated(engine, table, query, step=step, counts=[sql("count(*)"), *counts])
+    both = zip(map(int, sizes[::2]), map(int, sizes[1::2]), strict=True)
     return int(records), dict(zip(names, both, strict=True))
 
 
@@ -121,16 +121,16 @@ def repeated_persons(
 ) -> list[str]:
     """Say which columns seem to say whose a row is, and have far fewer values than there are rows."""
     unreadable = source_of(engine, table).unreadable()
-    asked = [
-        item.name
-        for item in columns
-        if item.name in identifiers
-        or (is_named_for_persons(item.name) and kind_of(item.type) not in (Kind.BOOLEAN, Kind.REAL))
+    telling = [
+        name
+        for name, type_text in columns
+        if name in identifiers
+        or (is_named_for_persons(name) and kind_of(type_text) not in (Kind.BOOLEAN, Kind.REAL))
     ]
-    asked = [name for name in asked if name not in unreadable]
-    if not asked:
+    telling = [name for name in telling if name not in unreadable]
+    if not telling:
         return []
-    _, sizes = _sizes(engine, table, asked, step="repeated_persons")
+    _, sizes = _sizes(engine, table, telling, step="repeated_persons")
     few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
     if not few:
         return []
@@ -143,12 +143,7 @@ def repeated_persons(
 
 
 def _rounded(number: int) -> str:
-    """Write an estimate with two digits.
-
-    Example:
-        >>> _rounded(40_213), _rounded(12)
-        ('40,000', '12')
-    """
+    """Write an estimate with two digits."""
     power = max(0, len(str(number)) - 2)
     return f"{round(number, -power):,}"
 
@@ -255,12 +250,7 @@ def too_small(number: int, of: str, k: int, columns: int) -> str | None:
 
 
 def left_out_of(records: int, of: int) -> str:
-    """Say how many records are missing; which values they held is for the owner's page alone.
-
-    Example:
-        >>> left_out_of(124, 7_200)
-        '124 of 7,200 records (1.72 %) are left out.'
-    """
+    """Say how many records are missing; which values they held is for the owner's page alone."""
     are = "is" if records == 1 else "are"
     return f"{records:,} of {of:,} records ({_per_cent(records / of)}) {are} left out."
 

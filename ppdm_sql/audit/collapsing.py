@@ -46,17 +46,27 @@ class Collapsed:
         self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
         self._made: dict[tuple[str, ...], Table] = {}
         if count is not None:
-            _check_counts(engine, source, count, columns)
+            if count in columns:
+                raise ColumnRoleError(
+                    f"Column {count!r} is the count column and also part of what is measured.",
+                    "Leave it out of the requirements, or give another count column.",
+                )
+            check_counts(engine, source, count)
         names = sources((*columns, *person))
         rows = source_of(engine, source).counted(engine, names, count)
-        read = rows.table
+        table = rows.table
         if person:
-            _check_persons(engine, read, person, columns)
-        types = dict(engine.columns(read))
-        values = exact_values(engine, read, [Column(name, types[name]) for name in names])
-        made = labelled(engine, read, values, columns, types)
-        coded = {code: made[name] for name, code in self._codes.items()}
-        self.atoms = _atoms(engine, read, coded, rows.count, [values[name] for name in person])
+            if (twice := next((name for name in person if name in columns), None)) is not None:
+                raise ColumnRoleError(
+                    f"Column {twice!r} says who the person is and is also part of what is measured.",
+                    "Leave it out of the requirements, or give another --person.",
+                )
+            check_persons(engine, table, person)
+        types = dict(engine.columns(table))
+        values = exact_values(engine, table, [Column(name, types[name]) for name in names])
+        labels = labelled(engine, table, values, columns, types)
+        coded = {code: labels[name] for name, code in self._codes.items()}
+        self.atoms = _atoms(engine, table, coded, rows.count, [values[name] for name in person])
 
     @cached_property
     def size(self) -> tuple[int, int]:
@@ -75,7 +85,6 @@ class Collapsed:
         return int(persons)
 
     def codes(self, names: Sequence[str]) -> list[str]:
-        """Give the names of the columns as the atoms have them."""
         return [self._codes[name] for name in names]
 
     def in_order(self, names: Iterable[str]) -> list[str]:
@@ -142,25 +151,6 @@ class Collapsed:
         return self._made[key]
 
 
-def _check_counts(engine: Engine, source: Table, count: str, columns: Sequence[str]) -> None:
-    if count in columns:
-        raise ColumnRoleError(
-            f"Column {count!r} is the count column and also part of what is measured.",
-            "Leave it out of the requirements, or give another count column.",
-        )
-    check_counts(engine, source, count)
-
-
-def _check_persons(engine: Engine, source: Table, person: Sequence[str], columns: Sequence[str]) -> None:
-    for name in person:
-        if name in columns:
-            raise ColumnRoleError(
-                f"Column {name!r} says who the person is and is also part of what is measured.",
-                "Leave it out of the requirements, or give another --person.",
-            )
-    check_persons(engine, source, person)
-
-
 def _atoms(
     engine: Engine, source: Table, coded: Mapping[str, Sql], count: str | None, who: Sequence[Sql]
 ) -> Table:
@@ -222,9 +212,9 @@ def classes_in_population(collapsed: Collapsed, asked: Requirement) -> Table:
     population = asked.population
     assert population is not None
     names = collapsed.in_order(asked.attributes)
-    found = _population(collapsed.engine, population, names, collapsed.cut)
-    codes = found.codes([f"v{place}" for place in range(len(names))])
-    return stacked_classes(collapsed, names, found.atoms, codes, found.codes(["outside"]))
+    everybody = _population(collapsed.engine, population, names, collapsed.cut)
+    codes = everybody.codes([f"v{place}" for place in range(len(names))])
+    return stacked_classes(collapsed, names, everybody.atoms, codes, everybody.codes(["outside"]))
 
 
 def stacked_classes(
@@ -248,14 +238,14 @@ def _population(
     table = engine.find(population.name)
     columns = engine.columns(table)
     exact = exact_columns(columns)
-    found = resolve_all(names, [item.name for item in columns], table=population.name)
+    own_names = resolve_all(names, [item.name for item in columns], table=population.name)
     weights = count_column(population.weights, exact, table=population.name)
     if weights is not None:
         check_counts(engine, table, weights)
-    values = exact_values(engine, table, [item for item in columns if item.name in found])
+    values = exact_values(engine, table, [item for item in columns if item.name in own_names])
     types = dict(exact)
     shown, joins, outside = list[Statement](), list[Statement](), [sql("FALSE")]
-    for place, (name, own) in enumerate(zip(names, found, strict=True)):
+    for place, (name, own) in enumerate(zip(names, own_names, strict=True)):
         value: Sql = values[own]
         if cut is not None and name in (*cut.suppressed, *cut.generalized):
             labels, value = _labels(engine, table, value, types[own], name, cut)
@@ -275,12 +265,12 @@ def _population(
         joins=joined(joins, " "),
     )
     wanted = [*(f"v{place}" for place in range(len(names))), "outside"]
-    read = Collapsed(engine, engine.overlay(as_released), wanted, "n")
-    if not read.size[1]:
+    everybody = Collapsed(engine, engine.overlay(as_released), wanted, "n")
+    if not everybody.size[1]:
         raise InvalidSource(
             f"The population {population.name} holds no records.", "Give a table with everybody in it."
         )
-    return read
+    return everybody
 
 
 def _labels(
@@ -293,8 +283,7 @@ def _labels(
     if name in cut.suppressed:
         recorded = engine.overlay(cut.rows(cut.cuts, ("attribute", "value", "generalized")))
         tables = {"values_to_label": values, "recorded_cuts": recorded}
-        given = {"name": name, "symbol": cut.symbol}
-        labels = bind("audit/disclosed_labels", tables=tables, values=given)
+        labels = bind("audit/disclosed_labels", tables=tables, values={"name": name, "symbol": cut.symbol})
         return engine.materialize("disclosed_labels", labels), read
     assert cut.trees is not None
     nodes = ("attribute", "node", "parent", "label", "lower", "upper", "closed", "shown")

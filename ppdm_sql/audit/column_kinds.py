@@ -183,5 +183,4 @@ def _is_coded(words: Sequence[str]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Take a name apart."""
     return [word.lower() for word in _WORD.findall(name) if not word.isdecimal()]

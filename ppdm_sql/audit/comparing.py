@@ -76,7 +76,6 @@ def _without_sign(item: Column) -> Sql:
 
 
 def text(value: Sql) -> Statement:
-    """Give a value as text."""
     return sql("CAST({v} AS VARCHAR)", v=value)
 
 
@@ -89,7 +88,6 @@ def counting(count: str | None) -> tuple[Sql, Statement]:
 
 
 def counted(count: str | None) -> Statement:
-    """Give the number of records of a group of rows."""
     return sql("count(*)") if count is None else sql("CAST(sum({n}) AS BIGINT)", n=column(count, "s"))
 
 

@@ -8,14 +8,7 @@ from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed, stacked_classes
 from ppdm_sql.audit.judging import judgements
-from ppdm_sql.audit.model import (
-    ITSELF,
-    ClassSizes,
-    Counted,
-    Identifiable,
-    IdentifiableValue,
-    Risk,
-)
+from ppdm_sql.audit.model import ITSELF, ClassSizes, Counted, Identifiable, IdentifiableValue, Risk
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.source import count_column
@@ -58,12 +51,12 @@ def population_of(
     columns = engine.columns(table)
     names = [item.name for item in columns]
     wanted = collapsed.in_order(together)
-    found = resolve_all(wanted, names, table=table.name)
+    own = resolve_all(wanted, names, table=table.name)
     counted = count_column(weights or (count if count in names else None), columns, table=table.name)
     # where the population has no column of persons, a row is one
     persons = person if weights is None and set(person) <= set(names) else ()
-    everybody = Collapsed(engine, table, found, counted, persons)
-    return Population(table.name, everybody, dict(zip(wanted, found, strict=True)))
+    everybody = Collapsed(engine, table, own, counted, persons)
+    return Population(table.name, everybody, dict(zip(wanted, own, strict=True)))
 
 
 def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassSizes:
@@ -114,8 +107,8 @@ def _classes(collapsed: Collapsed, quasi_identifier: Sequence[str], population: 
     codes = there.codes([population.columns[name] for name in quasi_identifier])
     known = sql("SELECT *, FALSE AS outside FROM {atoms}", atoms=there.atoms_of(codes))
     of_all = stacked_classes(collapsed, quasi_identifier, collapsed.engine.overlay(known), codes, ["outside"])
-    held = sql("SELECT class_records, population_records FROM {c} WHERE class_records > 0", c=of_all)
-    return collapsed.engine.overlay(held)
+    present = sql("SELECT class_records, population_records FROM {c} WHERE class_records > 0", c=of_all)
+    return collapsed.engine.overlay(present)
 
 
 # -- who can be identified ----------------------------------------------------------------------------
@@ -145,17 +138,7 @@ def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> 
 def smallest_linked(
     engine: Engine, table: Table, quasi_identifier: Sequence[str], person: Sequence[str]
 ) -> int:
-    """Give the fewest persons who have the same set of equivalence classes: k, where records can be linked.
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> rows = "(1, 'a'), (1, 'b'), (2, 'a'), (3, 'a')"
-        >>> _ = con.execute(f"CREATE TABLE v AS FROM (VALUES {rows}) v(who, zip)")
-        >>> engine = Engine(con)
-        >>> smallest_linked(engine, engine.find("v"), ["zip"], ["who"])
-        1
-    """
+    """Give the fewest persons who have the same set of classes: k, where records can be linked."""
     with engine.workspace():
         collapsed = Collapsed(engine, table, list(quasi_identifier), None, person)
         columns = {"qi": collapsed.codes(quasi_identifier)}
@@ -210,7 +193,7 @@ class Exposure:
     in_small: int  # records in classes of fewer than five, those that are alone among them
     sensitive: tuple[SensitiveExposure, ...]  # one for each sensitive column
 
-    def measures(self, counted: Counted = "records") -> list[tuple[str, float | None, str]]:
+    def measures(self, counted: Counted) -> list[tuple[str, float | None, str]]:
         """List measure, value, and what it says, of the classes."""
         each = "" if counted == "records" else ", once in each class"
         return [
@@ -228,30 +211,27 @@ class Exposure:
             ),
         ]
 
-    def tables(self, on: str, counted: Counted = "records") -> list[ResultTable]:
+    def tables(self, on: str, counted: Counted) -> list[ResultTable]:
         """Give the tables; ``on`` names the columns."""
         heading = ("measure", "value", "what it says")
-        found = [ResultTable(f"Classes of {on}", heading, self.measures(counted))]
+        tables = [ResultTable(f"Classes of {on}", heading, self.measures(counted))]
         for item in self.sensitive:
-            found.append(ResultTable(f"{item.sensitive} by {on}", heading, sensitive_measures(item)))
-            more = (
-                f", {len(item.by_value)} of {item.values} values" if len(item.by_value) < item.values else ""
-            )
+            tables.append(ResultTable(f"{item.sensitive} by {on}", heading, sensitive_measures(item)))
+            listed = len(item.by_value)
+            more = f", {listed} of {item.values} values" if listed < item.values else ""
             rows: list[tuple[object, ...]] = [
                 (v.value, v.records, v.share, v.confidence, v.certain) for v in item.by_value
             ]
             names = (item.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
             title = f"Confidence of each {item.sensitive} by {on}{more}"
             shares = dict.fromkeys(names[2:4], SHARE)
-            found.append(ResultTable(title, names, rows, shares))
-        return found
+            tables.append(ResultTable(title, names, rows, shares))
+        return tables
 
 
 def sensitive_measures(item: SensitiveExposure) -> list[tuple[str, float | None, str]]:
     """List measure, value, and what it says, of a sensitive column."""
-    recursive = (
-        "holds for every c above it" if item.recursive_c is not None else "no c: a class has one value"
-    )
+    recursive = "no c: a class has one value" if item.recursive_c is None else "holds for every c above it"
     rows: list[tuple[str, float | None, str]] = [
         ("values", item.values, "NULL is one"),
         ("distinct l", item.distinct_l, "the fewest values of a class"),
@@ -268,8 +248,7 @@ def exposure(
     collapsed: Collapsed, by: Sequence[str], sensitive: Sequence[str], types: Mapping[str, str]
 ) -> Exposure:
     """Measure what columns that others may know give away."""
-    # Source: Sweeney 2002; Machanavajjhala et al. 2006; Li, Li, Venkatasubramanian 2007; Wang, Fung, Yu
-    # 2005.
+    # Source: Sweeney 2002; Machanavajjhala et al. 2006; Li, Li, Venkatasubramanian 2007; Wang, Fung, Yu 2005.
     collapsed.class_count(by)
     text = bind("audit/class_summary", tables={"classes": collapsed.classes(by)}, values={"small": SMALL})
     ((records, classes, smallest, median, mean, largest, alone, in_small),) = collapsed.engine.query(

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.collapsing import Collapsed, classes_in_population
 from ppdm_sql.audit.model import Counted, Finding, Group, Inferences
 from ppdm_sql.engine import Rows, type_title
-from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import Scalar, Statement, bind, literal, sql
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Audited, Counts, Requirement, Template, Value, requirement_of, resolve
@@ -30,7 +30,6 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns of the requirement."""
         return (*self.requirement.attributes, *self.requirement.sensitive_columns)
 
 
@@ -54,15 +53,6 @@ def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: s
     ]
 
 
-def grouping_columns(names: Sequence[str], columns: Sequence[str], *, table: str) -> tuple[str, ...]:
-    """Find the columns of a quasi-identifier; naming none is an error."""
-    if not names:
-        raise InvalidOption(
-            "A quasi-identifier or inference channel names no column.", "Name at least one column."
-        )
-    return resolve_all(names, columns, table=table)
-
-
 # -- judging -----------------------------------------------------------------------------------------
 
 
@@ -84,12 +74,12 @@ def judgements(
     step = asked.audit_step(Audited(lambda: collapsed.size, lambda: collapsed.counted, of_sensitive))
     known = dict(tables)
 
-    def found(names: tuple[str, ...]) -> dict[str, Table]:
+    def read(names: tuple[str, ...]) -> dict[str, Table]:
         return {name: known.get(name) or _groups(collapsed, asked, name) for name in names}
 
     for name, inputs in step.prepared.items():
-        known[name] = collapsed.make(name, found(inputs))
-    return collapsed.make(step.name, found(step.inputs), values={**values, **step.values})
+        known[name] = collapsed.make(name, read(inputs))
+    return collapsed.make(step.name, read(step.inputs), values={**values, **step.values})
 
 
 def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
@@ -97,8 +87,6 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     if name == "classes":
         return collapsed.classes(asked.attributes)
     if name == "classes_in_population":
-        from ppdm_sql.audit.collapsing import classes_in_population
-
         return classes_in_population(collapsed, asked)
     (sensitive,) = asked.sensitive_columns
     if name == "value_totals":
@@ -176,17 +164,17 @@ def count_inferences(
         sql(row, position=place, numerator=item.numerator, denominator=item.denominator)
         for place, item in enumerate(exact)
     ]
-    read = sql("SELECT * FROM (VALUES {rows}) AS v(position, numerator, denominator)", rows=rows)
-    table = collapsed.engine.materialize("thresholds", read)
+    limits = sql("SELECT * FROM (VALUES {rows}) AS v(position, numerator, denominator)", rows=rows)
+    table = collapsed.engine.materialize("thresholds", limits)
     channels: dict[frozenset[str], list[TemplateGroup]] = defaultdict(list)
     for group in groups:
         channels[frozenset(group.channel)].append(group)
-    found = []
+    inferences = []
     for same in channels.values():
         counts = [group.inferences(table) for group in same]
         above = tuple((float(t), sum(c.get(i, 0) for c in counts)) for i, t in enumerate(thresholds))
-        found.append(Inferences(same[0].channel, tuple(group.sensitive for group in same), above))
-    return tuple(found)
+        inferences.append(Inferences(same[0].channel, tuple(group.sensitive for group in same), above))
+    return tuple(inferences)
 
 
 def _template(question: Question) -> Template:
@@ -200,8 +188,6 @@ def _requested(group: Sequence[Question]) -> Statement:
     row = "({number}, {position}, {value}::VARCHAR, {every}, {numerator}::BIGINT, {denominator}::BIGINT)"
     for question in group:
         template = _template(question)
-        if template.values == ():
-            raise InvalidOption("A template protects no value.", "Name one, or none for every value.")
         limit = at_most(template.threshold, SHARES)
         values = enumerate(template.values, 1) if template.values is not None else [(0, None)]
         rows += [
@@ -242,11 +228,11 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
 
 
 def _finding(item: Judged, rows: Rows, classes: int, counted: Counted) -> Finding:
-    asked = item.question.requirement
-    low_is_bad = asked.worst == "min"
-    reached = {row[1]: asked.reached(row[2], row[3]) for row in rows}
+    requirement = item.question.requirement
+    low_is_bad = requirement.worst == "min"
+    reached = {row[1]: requirement.reached(row[2], row[3]) for row in rows}
     for number in reached.values():
-        if (refused := asked.undefined(number)) is not None:
+        if (refused := requirement.undefined(number)) is not None:
             raise refused
     violating = (rows[0][4], rows[0][5]) if rows else (0, 0)
     by_value: tuple[tuple[Value, float], ...] = tuple(
@@ -255,7 +241,7 @@ def _finding(item: Judged, rows: Rows, classes: int, counted: Counted) -> Findin
     return Finding(
         requirement=item.question.asked,
         holds=violating[0] == 0,
-        limit=float(asked.limit),
+        limit=float(requirement.limit),
         reached=min(reached.values()) if low_is_bad else max(reached.values(), default=0.0),
         classes=classes,
         violating_classes=violating[0],

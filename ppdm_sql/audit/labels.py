@@ -41,7 +41,6 @@ class MaskedColumn:
 
     @property
     def name(self) -> str:
-        """Name of the column."""
         return self.column.name
 
     @property
@@ -51,12 +50,10 @@ class MaskedColumn:
 
     @property
     def grown(self) -> bool:
-        """Whether it shows intervals grown in the run."""
         return self.taxonomy is None and not self.suppressed
 
     @property
-    def is_text(self) -> bool:
-        """Whether its values are texts, which are leaves as they stand."""
+    def is_text(self) -> bool:  # whose values are leaves as they stand
         return kind_of(self.column.type) in (Kind.TEXT, Kind.ENUM)
 
 
@@ -75,7 +72,6 @@ class ShownColumn:
 
     @property
     def name(self) -> str:
-        """Name of the column."""
         return self.masked.name
 
     @property
@@ -89,27 +85,27 @@ class ShownColumn:
         """Join what a value, as in :attr:`own`, is looked up in, under a name; nothing where it is not."""
         if self.labels is None:
             return sql("")
-        joined = "LEFT JOIN ({labels}) AS {name} ON {found} = {value}"
-        return sql(joined, labels=self.labels, name=column(name), found=column("value", name), value=value)
+        lookup = "LEFT JOIN ({labels}) AS {name} ON {key} = {value}"
+        return sql(lookup, labels=self.labels, name=column(name), key=column("value", name), value=value)
 
     def label(self, value: Sql, name: str) -> Sql:
         """Give what must be shown of a value, from what was joined under a name."""
-        return self._found(value, name, "label", lambda shown: shown)
+        return self._looked_up(value, name, "label", lambda label: label)
 
     def code(self, value: Sql, name: str) -> Sql:
         """Give the fingerprint of what must be shown of a value: quicker to look up than the text."""
-        return self._found(value, name, "code", lambda shown: fingerprint([shown]))
+        return self._looked_up(value, name, "code", lambda label: fingerprint([label]))
 
-    def _found(self, value: Sql, name: str, what: str, made: Callable[[Sql], Sql]) -> Sql:
-        top = made(literal(self.masked.top))
+    def _looked_up(self, value: Sql, name: str, what: str, code: Callable[[Sql], Sql]) -> Sql:
+        top = code(literal(self.masked.top))
         if self.masked.shows != "labels":
-            return top if self.masked.shows == "top" else made(value)
+            return top if self.masked.shows == "top" else code(value)
         # what has no label of its own is shown as the top, which is true of all
-        found = sql("coalesce({found}, {top})", found=column(what, name), top=top)
+        known = sql("coalesce({own}, {top})", own=column(what, name), top=top)
         if not self.null:
-            return found
-        missing = made(sql("NULL::VARCHAR"))
-        return sql("CASE WHEN {v} IS NULL THEN {none} ELSE {found} END", v=value, none=missing, found=found)
+            return known
+        missing = code(sql("NULL::VARCHAR"))
+        return sql("CASE WHEN {v} IS NULL THEN {none} ELSE {known} END", v=value, none=missing, known=known)
 
 
 def shown_columns(
@@ -140,7 +136,7 @@ def labelled_columns(
     columns = {item.name: ShownColumn(item) for item in masked}
     mapped = [item for item in columns.values() if item.masked.shows == "labels"]
     if mapped:
-        _look_up(engine, labels, columns)
+        _find_nodes(engine, labels, columns)
         rows = [(item.name, *pair) for item in mapped for pair in _leaves(item)]
         leaves = _known_labels(engine, rows)
         for item in mapped:
@@ -148,8 +144,7 @@ def labelled_columns(
     return list(columns.values())
 
 
-def _look_up(engine: Engine, labels: Table, columns: Mapping[str, ShownColumn]) -> None:
-    """Find the nodes and NULL among the labels."""
+def _find_nodes(engine: Engine, labels: Table, columns: Mapping[str, ShownColumn]) -> None:
     known = [(n, i, label) for n, item in columns.items() for i, label in enumerate(item.masked.nodes)]
     query = bind("audit/shown_nodes", tables={"shown_labels": labels})
     params = _listed(("attributes", "nodes", "labels"), known)
@@ -161,7 +156,6 @@ def _look_up(engine: Engine, labels: Table, columns: Mapping[str, ShownColumn]) 
 
 
 def _known_labels(engine: Engine, rows: Sequence[tuple[object, ...]]) -> Table:
-    """Write ``attribute, text, label`` into a working table."""
     params = _listed(("attributes", "texts", "labels"), rows)
     return engine.materialize("known_labels", step_text("audit/known_labels"), params)
 
@@ -220,7 +214,7 @@ def comparable(value: Sql, type_text: str, labels: Sequence[str]) -> Sql:
 
 
 def own_labels(engine: Engine, labels: Mapping[str, Sequence[str]]) -> Table:
-    """Make the working table ``attribute, text, label`` of labels of columns that are their own texts."""
+    """Write ``attribute, text, label`` for labels of columns that are their own texts."""
     return _known_labels(engine, [(n, label, label) for n, listed in labels.items() for label in listed])
 
 
@@ -255,8 +249,7 @@ def binned_values(
 
 def misdrawn_nodes(engine: Engine, trees: Table, columns: Sequence[ShownColumn]) -> int:
     """Count the nodes that are not as the owner's taxonomies have them, or are shown and not marked so."""
-    # Of intervals, those with bounds other than their labels name are counted too. One scan of the
-    # trees, ``attribute, node, parent, label, lower, upper, closed, shown``.
+    # Of intervals, those with bounds other than their labels name are counted too. One scan of the trees.
     owned = {item.name: item for item in columns if item.masked.taxonomy is not None}
     query = bind("audit/recorded_trees", tables={"trees": trees})
     rows = engine.query(query, {"attributes": list(owned)}, step="recorded_trees")

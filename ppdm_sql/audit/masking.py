@@ -76,11 +76,11 @@ class MaskingPromise:
     @property
     def people(self) -> list[tuple[Sql, str]]:
         """What follows a person through the release: a value of the source, and the column for it."""
-        found: list[tuple[Sql, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
+        people: list[tuple[Sql, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
         if self.person is not None:
             who = [column(name, "s") for name in self.person.person]
-            found.append((who[0] if len(who) == 1 else sql("row({who})", who=who), self.person.name))
-        return found
+            people.append((who[0] if len(who) == 1 else sql("row({who})", who=who), self.person.name))
+        return people
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
@@ -89,9 +89,9 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
     # nothing but its top, or all values as they are, needs no look.
     with engine.workspace():
         source, lacking = _to_show(engine, source, promise)
-        shown = engine.overlay(released)
-        columns = shown_columns(engine, source, shown, promise.masked, promise.count)
-        before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise)
+        rows = engine.overlay(released)
+        columns = shown_columns(engine, source, rows, promise.masked, promise.count)
+        before, after = _rows_of_source(source, promise, columns), _rows_of_release(rows, promise)
         without = [] if lacking is None else [_rows_of_source(lacking, promise, columns)]
         whole, of_release, *off = sums(engine, [before, after, *without], step="masked fingerprints")
         to_show = (whole[0] - off[0][0], whole[1] - off[0][1]) if off else whole
@@ -100,20 +100,20 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         numbered = [] if promise.person is None else [promise.person.name]
         strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
     nodes, are = number_of(drawn, "node"), "is" if drawn == 1 else "are"
-    found = [
+    faults = [
         (to_show != of_release, "records show what the source does not say of them"),
         (recorded, f"the cut of {number_of(recorded, 'value')} is recorded otherwise"),
         (drawn, f"{nodes} of the taxonomies {are} recorded otherwise"),
     ]
-    refuse([words for wrong, words in found if wrong] + strangers, "The masked rows are")
+    refuse([words for wrong, words in faults if wrong] + strangers, "The masked rows are")
 
 
 def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> Statement:
     """Select ``f``, the fingerprint of what each row of the source must show, its identifiers and records."""
     joins = [item.join(item.own, f"j{place}") for place, item in enumerate(columns)]
     values = [item.code(item.own, f"j{place}") for place, item in enumerate(columns)]
-    read = sql("{source} AS s {joins}", source=source, joins=joined(joins, " "))
-    return _fingerprints(read, values, promise, [value for value, _ in promise.people])
+    rows = sql("{source} AS s {joins}", source=source, joins=joined(joins, " "))
+    return _fingerprints(rows, values, promise, [value for value, _ in promise.people])
 
 
 def _rows_of_release(released: Table, promise: MaskingPromise) -> Statement:
@@ -234,15 +234,16 @@ def _lacking_rows(
     """Tell the rows of the source that the release must lack, if any, and write what reads all others."""
     # no class breaks by itself what counts classes; who is left out is told by the columns of all others
     named = [item.name for item in engine.columns(source)]
-    asked = [over_labels(item, named) for item in promise.requirements if item.counts is not Counts.GROUPS]
-    columns = list(dict.fromkeys(n for r in asked for n in (*r.attributes, *r.sensitive_columns)))
+    of_classes = (item for item in promise.requirements if item.counts is not Counts.GROUPS)
+    requirements = [over_labels(item, named) for item in of_classes]
+    columns = list(dict.fromkeys(n for r in requirements for n in (*r.attributes, *r.sensitive_columns)))
     rows, values = _labelled(engine, source, promise, columns)
     wanted = [column(name, "s") for name in dict.fromkeys(needed)]
     selected = "SELECT {wanted} FROM {rows} WHERE {there}"
     if not columns:
         return None, sql(selected, wanted=wanted, rows=rows, there=sql("TRUE"))
     every = _collapsed(engine, rows, values, count)
-    kept = _settled(engine, every, asked, columns)
+    kept = _settled(engine, every, requirements, columns)
     there = sql(
         "{row} IN (SELECT {kept_row} FROM {kept} AS k)",
         row=fingerprint(values),
@@ -264,18 +265,16 @@ def _labelled(
     engine: Engine, source: Table, promise: LeftOut, columns: Sequence[str]
 ) -> tuple[Statement, list[Sql]]:
     """Give the source ``s`` with the labels joined, and what each column shows in every record."""
-    shown = "SELECT t.attribute, t.label AS text, t.label FROM {trees} AS t WHERE t.shown"
-    labels = engine.materialize("cut_labels", sql(shown, trees=promise.trees))
-    found = {item.name: item for item in labelled_columns(engine, source, labels, promise.masked)}
-    types = {item.name: item for item in engine.columns(source)}
-    names = [name for name in columns if name not in found]
-    exact = exact_values(engine, source, [types[name] for name in sources(names)])
-    kinds = {name: item.type for name, item in types.items()}
-    plain = labelled(engine, source, exact, names, kinds)
+    nodes = "SELECT t.attribute, t.label AS text, t.label FROM {trees} AS t WHERE t.shown"
+    labels = engine.materialize("cut_labels", sql(nodes, trees=promise.trees))
+    masked = {item.name: item for item in labelled_columns(engine, source, labels, promise.masked)}
+    types = dict(engine.columns(source))
+    names = [name for name in columns if name not in masked]
+    exact = exact_values(engine, source, [Column(name, types[name]) for name in sources(names)])
+    plain = labelled(engine, source, exact, names, types)
     joins, values = list[Statement](), list[Sql]()
     for place, name in enumerate(columns):
-        if name in found:
-            item = found[name]
+        if (item := masked.get(name)) is not None:
             joins.append(item.join(item.own, f"j{place}"))
             values.append(item.label(item.own, f"j{place}"))
         else:
@@ -300,20 +299,20 @@ def _settled(
 ) -> Table:
     """Take away the classes that break a requirement, again and again, until none does."""
     place = {name: f"a{number}" for number, name in enumerate(columns)}
-    asked = [
+    renamed = [
         requirement.over(
             tuple(place[name] for name in requirement.attributes),
             tuple(place[name] for name in requirement.sensitive_columns),
         )
         for requirement in requirements
     ]
-    kept, before = every, _records(engine, every)
+    remaining, before = every, _records(engine, every)
     while before:
-        kept = _without_bad(engine, kept, asked, list(place.values()))
-        if (left := _records(engine, kept)) == before:
+        remaining = _without_bad(engine, remaining, renamed, list(place.values()))
+        if (left := _records(engine, remaining)) == before:
             break
         before = left
-    return kept
+    return remaining
 
 
 def _without_bad(engine: Engine, rows: Table, asked: Sequence[Requirement], columns: Sequence[str]) -> Table:
@@ -326,14 +325,14 @@ def _without_bad(engine: Engine, rows: Table, asked: Sequence[Requirement], colu
         bad = "r.class{n} NOT IN (SELECT j.class FROM {t} AS j WHERE j.requirement = {asked} AND j.violates)"
         good.append(sql(bad, n=number, t=item.judgements, asked=item.question.number))
     codes = zip(columns, collapsed.codes(columns), strict=True)
-    kept = sql(
+    others = sql(
         "SELECT {shown}, r.records FROM (SELECT *, {classes} FROM {atoms}) AS r WHERE {good}",
         shown=[sql("{c} AS {n}", c=column(code, "r"), n=column(name)) for name, code in codes],
         classes=classes,
         atoms=collapsed.atoms,
         good=joined(good, " AND "),
     )
-    return engine.materialize("kept_classes", kept)
+    return engine.materialize("kept_classes", others)
 
 
 def _records(engine: Engine, table: Table) -> int:

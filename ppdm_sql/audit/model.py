@@ -151,9 +151,8 @@ class Audit(Result):
     notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        kept = sum(finding.holds for finding in self.findings)
-        told = f"{kept} of {len(self.findings)} requirements hold" if self.findings else "no requirement"
-        return f"Audit({told})"
+        holding, every = sum(finding.holds for finding in self.findings), len(self.findings)
+        return f"Audit({f'{holding} of {every} requirements hold' if every else 'no requirement'})"
 
     @property
     def holds(self) -> bool:
@@ -163,7 +162,7 @@ class Audit(Result):
     def tables(self) -> list[ResultTable]:
         """Give everything as tables; empty ones are left out."""
         heads = Heads(self.findings, self.counted)
-        found = [
+        tables = [
             lay_out_findings(self.findings, heads),
             *lay_out_worst(self.worst, heads),
             *(self.exposure.tables(heads.columns(self.exposure.by), self.counted) if self.exposure else []),
@@ -172,12 +171,11 @@ class Audit(Result):
         for sizes in self.class_sizes:
             on = heads.columns(sizes.quasi_identifier)
             risks = [risk for risk in self.risks if risk.quasi_identifier == sizes.quasi_identifier]
-            found += [lay_out_class_sizes(sizes, on, self.counted)]
-            found.append(lay_out_risks(risks, on, self.counted))
-        found += [lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
+            tables += [lay_out_class_sizes(sizes, on, self.counted), lay_out_risks(risks, on, self.counted)]
+        tables += [lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
         for item in self.identifiable:
-            found += lay_out_identifiable(item, self.counted)
-        return [table for table in found if table.rows]
+            tables += lay_out_identifiable(item, self.counted)
+        return [table for table in tables if table.rows]
 
 
 # -- tables ------------------------------------------------------------------------------------------
@@ -188,20 +186,14 @@ LONG = 80
 
 
 class Heads:
-    """What titles call requirements and columns: by a number where one of them is long.
+    """What titles call requirements and columns: by a number where one of them is long."""
 
-    Args:
-        findings: Of the audit, which list each requirement once.
-        counted: What the audit counted.
-    """
-
-    def __init__(self, findings: Iterable[Finding], counted: Counted = "records") -> None:
+    def __init__(self, findings: Iterable[Finding], counted: Counted) -> None:
         self.counted = counted
         self._asked = [finding.requirement for finding in findings]
         self.numbered = any(len(str(asked)) > LONG for asked in self._asked)
 
     def requirement(self, asked: Asked) -> str:
-        """Name a requirement."""
         return f"requirement {self._asked.index(asked) + 1}" if self.numbered else str(asked)
 
     def columns(self, names: Sequence[str]) -> str:
@@ -214,46 +206,45 @@ class Heads:
 
 def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> ResultTable:
     """List the requirements, each with what was reached."""
-    rows = [_finding(found) for found in findings]
+    rows = [_finding(finding) for finding in findings]
     heading: tuple[str, ...] = (*_FINDING, f"violating {heads.counted}")
     if heads.numbered:
         heading, rows = ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
     return ResultTable("Requirements", heading, rows, {"limit": "", "reached": ""})
 
 
-def _finding(found: Finding) -> tuple[Any, ...]:
+def _finding(item: Finding) -> tuple[Any, ...]:
     """Give a row; what was only measured neither holds nor fails."""
-    text = str(found.requirement)
-    if isinstance(found.requirement, Measure):
-        return text, None, None, found.reached, found.classes, None, None
-    violating = found.violating_classes, found.violating_records
-    return text, found.holds, found.limit, found.reached, found.classes, *violating
+    text = str(item.requirement)
+    if isinstance(item.requirement, Measure):
+        return text, None, None, item.reached, item.classes, None, None
+    violating = item.violating_classes, item.violating_records
+    return text, item.holds, item.limit, item.reached, item.classes, *violating
 
 
 def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[ResultTable]:
     """List the worst groups of each requirement."""
-    found: dict[str, tuple[Sequence[str], list[Any]]] = {}
+    tables: dict[str, tuple[Sequence[str], list[Any]]] = {}
     for group in worst:
         title = f"Worst groups of {heads.requirement(group.requirement)}"
         infers = requirement_of(group.requirement).counts is Counts.PROTECTED
         heading = (*group.columns, *(["inferred"] if infers else []), heads.counted, "reached", "violates")
         inferred = (group.inferred,) if infers else ()
         row = (*group.values, *inferred, group.records, group.reached, group.violates)
-        found.setdefault(title, (heading, []))[1].append(row)
-    return [ResultTable(title, heading, rows) for title, (heading, rows) in found.items()]
+        tables.setdefault(title, (heading, []))[1].append(row)
+    return [ResultTable(title, heading, rows) for title, (heading, rows) in tables.items()]
 
 
-def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted = "records") -> ResultTable:
+def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted) -> ResultTable:
     """Give the class sizes of a quasi-identifier, in ranges."""
     rows = [
         (str(low) if low == high else f"{low}-{high}", classes, records)
         for low, high, classes, records in sizes.ranges
     ]
-    shown = "class size", "classes", counted
-    return ResultTable(f"Class sizes on {on}", shown, rows)
+    return ResultTable(f"Class sizes on {on}", ("class size", "classes", counted), rows)
 
 
-def lay_out_risks(risks: list[Risk], on: str, counted: Counted = "records") -> ResultTable:
+def lay_out_risks(risks: list[Risk], on: str, counted: Counted) -> ResultTable:
     """Give the risks under a quasi-identifier, an attacker a row."""
     above = f"share above {risks[0].threshold:g}"
     heading = ("attacker", "population", "average", "highest", f"{counted} at highest", above)
@@ -267,11 +258,11 @@ def lay_out_risks(risks: list[Risk], on: str, counted: Counted = "records") -> R
 def lay_out_inferences(inferences: Inferences, on: str) -> ResultTable:
     """Give the number of inferences above each confidence."""
     title = f"Inferences from {on} to {', '.join(inferences.sensitive)}"
-    above, shown = list(inferences.above), ("confidence above", "inferences")
-    return ResultTable(title, shown, above, {shown[0]: SHARE})
+    heading = ("confidence above", "inferences")
+    return ResultTable(title, heading, list(inferences.above), {heading[0]: SHARE})
 
 
-def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> list[ResultTable]:
+def lay_out_identifiable(item: Identifiable, counted: Counted) -> list[ResultTable]:
     """Give the identifiable records of a confidential column, in total and by value."""
     totals = [
         ("uniquely", item.unique, item.unique),
@@ -283,9 +274,8 @@ def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> li
     values = [(v.value, v.unique, v.groups, v.grouped, v.others) for v in item.by_value]
     more = f", {len(values)} of {item.values} values" if len(values) < item.values else ""
     heading = (item.confidential, "uniquely", "groups", "collectively", "not")
-    shown = "identifiable", "patterns", counted, "share"
     return [
-        ResultTable(title, shown, rows, {"share": SHARE}),
+        ResultTable(title, ("identifiable", "patterns", counted, "share"), rows, {"share": SHARE}),
         ResultTable(f"{title}, by value{more}", heading, values),
     ]
 

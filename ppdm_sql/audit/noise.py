@@ -41,7 +41,6 @@ class NoiseModel:
 
     @property
     def added(self) -> bool:
-        """Whether it is added to numbers."""
         return self.kind in ("gaussian", "uniform")
 
     def is_recorded(self, record: Mapping[str, Any]) -> bool:
@@ -50,8 +49,8 @@ class NoiseModel:
 
     def _fields(self) -> dict[str, object]:
         if self.kind == "cells":
-            found = [interval for label in self.labels if (interval := Interval.of_label(label))]
-            edges = [*(interval.lower for interval in found), found[-1].upper]
+            cells = [interval for label in self.labels if (interval := Interval.of_label(label))]
+            edges = [*(cell.lower for cell in cells), cells[-1].upper]
             return {"edges": [float(edge) for edge in edges if edge is not None]}
         if self.kind == "retain":
             return {"probability": self.amount, "values": list(self.labels)}
@@ -89,31 +88,28 @@ def noise_models(
 
 def impossible_values(engine: Engine, rows: Source, models: Mapping[str, NoiseModel]) -> dict[str, int]:
     """Count, for each column, the records with a value that its noise cannot give; NULL is none."""
-    # Noise that cannot be read gives nothing.
-    return {
-        name: _impossible_numbers(rows, name, model)
-        if model.added
-        else _impossible_labels(frequencies(engine, rows, name), model)
-        for name, model in models.items()
-    }
-
-
-def _impossible_labels(found: Mapping[str, int], model: NoiseModel) -> int:
-    known = model.labels if model.kind else ()
-    return sum(n for label, n in found.items() if label not in known)
+    strays = {}
+    for name, model in models.items():
+        if model.added:
+            strays[name] = _impossible_numbers(rows, name, model)
+        else:
+            known = model.labels if model.kind else ()  # noise that cannot be read gives nothing
+            counts = frequencies(engine, rows, name)
+            strays[name] = sum(n for label, n in counts.items() if label not in known)
+    return strays
 
 
 def frequencies(engine: Engine, rows: Source, name: str) -> dict[str, int]:
     """Count the records of each value, as text and NULL aside."""
-    read = rows.counted(engine, [name], None)
+    counts = rows.counted(engine, [name], None)
     query = sql(
         "SELECT {value} AS value, {n} FROM {rows} AS s GROUP BY ALL",
         value=text(column(name, "s")),
-        n=counted(read.count),
-        rows=read.table,
+        n=counted(counts.count),
+        rows=counts.table,
     )
-    found = engine.query(query, step="audit frequencies")
-    return {value: int(n) for value, n in found if value is not None}
+    rows_of_values = engine.query(query, step="audit frequencies")
+    return {value: int(n) for value, n in rows_of_values if value is not None}
 
 
 def _impossible_numbers(rows: Source, name: str, model: NoiseModel) -> int:
@@ -140,7 +136,6 @@ def _impossible_numbers(rows: Source, name: str, model: NoiseModel) -> int:
 
 
 def double(name: str) -> Sql:
-    """Give a column of numbers as a DOUBLE."""
     return sql("{c}::DOUBLE", c=column(name, "s"))
 
 
@@ -157,17 +152,17 @@ class Moments(NamedTuple):
 
 def moments(engine: Engine, released: Table, names: Sequence[str]) -> dict[str, Moments]:
     """Measure the finite numbers of columns; two scans of each."""
-    found = {}
+    measured = {}
     for name in names:
         query = bind("audit/moments", tables={"released": released}, columns={"value": [name]})
-        (measured,) = engine.query(query, step="moments")
-        found[name] = Moments(*measured)
-    return found
+        (row,) = engine.query(query, step="moments")
+        measured[name] = Moments(*row)
+    return measured
 
 
-def same_moments(found: Mapping[str, Moments], published: Mapping[str, Moments]) -> bool:
+def same_moments(moments: Mapping[str, Moments], published: Mapping[str, Moments]) -> bool:
     """Tell whether moments are those that were published, but for their last digits."""
-    return found.keys() == published.keys() and all(_same(found[name], published[name]) for name in found)
+    return moments.keys() == published.keys() and all(_same(moments[n], published[n]) for n in moments)
 
 
 def _same(one: Moments, other: Moments) -> bool:

@@ -68,8 +68,8 @@ class Profile:
     @property
     def alone(self) -> list[ColumnProfile]:
         """The columns that single out more than half of the records by themselves, most first."""
-        found = [item for item in self.columns if item.share_alone > MOST_ALONE]
-        return sorted(found, key=lambda item: -item.alone)
+        alone = [item for item in self.columns if item.share_alone > MOST_ALONE]
+        return sorted(alone, key=lambda item: -item.alone)
 
     def tables(self) -> list[ResultTable]:
         """Give the tables."""
@@ -90,10 +90,7 @@ class Profile:
 def profile(
     engine: Engine, table: Table, count: str | None = None, categories: Sequence[str] = ()
 ) -> Profile:
-    """Look at a table for the first time.
-
-    Source: for the estimates Heule, Nunkesser, Hall 2013 (HyperLogLog).
-    """
+    """Look at a table for the first time; estimates are by HyperLogLog (Heule, Nunkesser, Hall 2013)."""
     with engine.workspace():
         return _Profiling(engine, table, count, categories=categories).profile()
 
@@ -143,7 +140,6 @@ class _Profiling:
         self._values = {name: column(code, "s") for name, code in codes.items()}
 
     def profile(self) -> Profile:
-        """Look at the columns, then at the pairs of those that matter."""
         records, columns = self.looked()
         if not records:
             raise no_records(self._table.name)
@@ -151,8 +147,8 @@ class _Profiling:
 
     def looked(self) -> tuple[int, list[ColumnProfile]]:
         """Look at the columns; give the number of records too."""
-        found = [self._column(item) for item in self._columns]
-        return max((records for records, _ in found), default=0), [item for _, item in found]
+        looks = [self._column(item) for item in self._columns]
+        return max((records for records, _ in looks), default=0), [item for _, item in looks]
 
     def _column(self, item: Column) -> tuple[int, ColumnProfile]:
         """Look at one column; give the number of records too."""
@@ -171,8 +167,8 @@ class _Profiling:
         """Give the values of a column with their numbers of records."""
         table, value, count = self._source, self._values[item.name], self._count
         if is_stand_in(self._engine, self._table):
-            read = source_of(self._engine, self._table).counted(self._engine, [item.name], count)
-            table, count = read.table, read.count
+            counts_there = source_of(self._engine, self._table).counted(self._engine, [item.name], count)
+            table, count = counts_there.table, counts_there.count
             value = exact_values(self._engine, table, [item])[item.name]
         values = "SELECT {v} AS value, {n} AS records FROM {t} AS s WHERE {counts} GROUP BY 1"
         counts = counting(count)[1]
@@ -184,7 +180,7 @@ class _Profiling:
         if len(pairs) > COUNTED_PAIRS:
             hashes = "approx_count_distinct(hash({a}, {b})) AS p{n}"
             known = enumerate((self._values[a], self._values[b]) for a, b in pairs)
-            (found,) = aggregated(
+            (estimates,) = aggregated(
                 self._engine,
                 self._source,
                 "SELECT {estimates} FROM {rows} WHERE {counts}",
@@ -192,7 +188,7 @@ class _Profiling:
                 estimates=[sql(hashes, a=a, b=b, n=place) for place, (a, b) in known],
                 counts=counting(self._count)[1],
             )
-            classes = dict(zip(pairs, found, strict=True))
+            classes = dict(zip(pairs, estimates, strict=True))
             pairs = sorted(pairs, key=lambda pair: -classes[pair])[:COUNTED_PAIRS]
         each = [self._pair(pair, records) for pair in pairs]
         return sorted(each, key=lambda item: (-item.alone, -item.classes))[:PAIRS]

@@ -98,7 +98,7 @@ class RandomizedAudit:
 
     def faults(self, promise: RandomizedPromise) -> list[str]:
         """Say in words what is not as promised; nothing if all is."""
-        found: list[tuple[object, str]] = [
+        faults: list[tuple[object, str]] = [
             (
                 self.before.records != self.after.records,
                 f"{self.after.records} records are released, not {self.before.records}",
@@ -108,16 +108,16 @@ class RandomizedAudit:
                 "columns that are released as they are, or the cells of others, have changed",
             ),
         ]
-        found += [
+        faults += [
             (n, f"{n} values of {name!r} cannot come of its noise") for name, n in self.impossible.items()
         ]
         for name, model in self.models.items():
             recorded = model.is_recorded(promise.parameters[name])
-            found.append((not recorded, f"the noise of {name!r} is recorded in two ways"))
+            faults.append((not recorded, f"the noise of {name!r} is recorded in two ways"))
             if model.added:
-                found += self._noise_faults(name, model)
-        found += [self._frequency_fault(name, self.models[name]) for name in self.frequencies]
-        return [*(words for wrong, words in found if wrong), *self.of_persons]
+                faults += self._noise_faults(name, model)
+        faults += [self._frequency_fault(name, self.models[name]) for name in self.frequencies]
+        return [*(words for wrong, words in faults if wrong), *self.of_persons]
 
     def _frequency_fault(self, name: str, noise: NoiseModel) -> tuple[object, str]:
         values = sum(before for _, before, _ in self.frequencies[name])
@@ -141,7 +141,7 @@ class RandomizedAudit:
         error = math.sqrt(variance * chance.squares) / before.values
         many = not noise.rounded or chance.draws(before.values) >= MANY_FOR_ROUNDED
         same = many and self.before.fingerprints[name] == self.after.fingerprints[name]
-        found: list[tuple[object, str]] = [
+        faults: list[tuple[object, str]] = [
             (same, f"the values of {name!r} are those of the source"),
             (
                 abs(after.mean - before.mean) > ERRORS * error + _last_digits(before),
@@ -153,51 +153,44 @@ class RandomizedAudit:
             spread /= before.values**2
             off = abs(after.deviation**2 - before.deviation**2 - variance)
             wrong = off > ERRORS * math.sqrt(spread) + _last_digits(before) * before.deviation
-            found.append((wrong, f"the variance of {name!r} is not the one that the noise gives"))
-        return found
+            faults.append((wrong, f"the variance of {name!r} is not the one that the noise gives"))
+        return faults
 
 
 def accept_randomized(
     engine: Engine, source: Table, released: Table | Source, promise: RandomizedPromise
 ) -> RandomizedAudit:
-    """Audit a randomized release, and refuse it if anything is not as promised."""
-    found = audit_randomized(engine, source, released, promise)
-    refuse(found.faults(promise), "The randomized rows are", CHANGED)
-    return found
-
-
-def audit_randomized(
-    engine: Engine, source: Table, released: Table | Source, promise: RandomizedPromise
-) -> RandomizedAudit:
-    """Compare the released rows with the source."""
+    """Compare the released rows with the source, and refuse them if anything is not as promised."""
     types = {name: promise.columns[name].type for name in promise.noises}
     true = source_of(engine, source)
-    shown = source_of(engine, released) if isinstance(released, Table) else released
+    release = source_of(engine, released) if isinstance(released, Table) else released
     with engine.workspace():
         models = noise_models(engine, promise.noises, types)
         before = _side(true, promise, models, of_source=True)
-        after = _side(shown, promise, models, of_source=False)
+        after = _side(release, promise, models, of_source=False)
         categories = [name for name, model in models.items() if model.kind == "retain"]
-        both = {name: [frequencies(engine, rows, name) for rows in (true, shown)] for name in categories}
-        strays = impossible_values(engine, shown, models)
+        both = {name: [frequencies(engine, rows, name) for rows in (true, release)] for name in categories}
+        strays = impossible_values(engine, release, models)
         chances, of_values, of_persons = dict[str, Chance](), dict[str, dict[str, Chance]](), list[str]()
         if promise.owned is not None and isinstance(released, Table):
-            means = {name: found.mean for name, found in before.moments.items()}
+            means = {name: moments.mean for name, moments in before.moments.items()}
             chances = _chance_of_numbers(engine, source, promise.owned, means)
-            of_values = {
-                name: _chance_of_categories(engine, source, promise.owned, name) for name in categories
-            }
+            held = [_chance_of_categories(engine, source, promise.owned, name) for name in categories]
+            of_values = dict(zip(categories, held, strict=True))
             of_persons = _draw_faults(engine, source, released, promise, models)
     few = [
         name
-        for name, found in before.moments.items()
-        if (chances.get(name) or _alone(found.values)).draws(found.values) < MANY_FOR_VARIANCE
+        for name, moments in before.moments.items()
+        if (chances.get(name) or _alone(moments.values)).draws(moments.values) < MANY_FOR_VARIANCE
     ]
     counted = {
         name: [(value, first.get(value, 0), second.get(value, 0)) for value in {**first, **second}]
         for name, (first, second) in both.items()
     }
-    return RandomizedAudit(models, before, after, strays, counted, tuple(few), chances, of_values, of_persons)
+    sides = models, before, after, strays, counted
+    audit = RandomizedAudit(*sides, tuple(few), chances, of_values, of_persons)
+    refuse(audit.faults(promise), "The randomized rows are", CHANGED)
+    return audit
 
 
 def _alone(values: int, deviation: float = 0.0) -> Chance:
@@ -209,8 +202,7 @@ def _plausible(
     before: int, after: int, noise: NoiseModel, records: int, squares: tuple[float, float], largest: int
 ) -> bool:
     """Tell whether so many records may show a value that so many have."""
-    # The squares are those of the numbers of records with one draw: with the value, and with another
-    # one.
+    # The squares are those of the numbers of records with one draw: with the value, and with another one.
     other = (1 - noise.amount) / len(noise.labels)
     own = noise.amount + other
     expected = before * own + (records - before) * other
@@ -284,21 +276,21 @@ def _chance_of_numbers(
     """Measure, for columns of numbers with their means, how persons hold the values, in one GROUP BY."""
     if not means:
         return {}
-    held = "count({v}) AS n{place}, coalesce(sum(({v} - {mean}) ** 2), 0) AS a{place}"
+    of_person = "count({v}) AS n{place}, coalesce(sum(({v} - {mean}) ** 2), 0) AS a{place}"
     summed = "sum(e.n{place}::DOUBLE ** 2), sum(e.n{place}::DOUBLE * e.a{place}), max(e.n{place})"
     query = sql(
         "SELECT {sums} FROM (SELECT {held} FROM {source} AS s GROUP BY {person}) AS e",
         sums=[sql(summed, place=place) for place in range(len(means))],
         held=[
-            sql(held, v=double(name), mean=mean, place=place)
+            sql(of_person, v=double(name), mean=mean, place=place)
             for place, (name, mean) in enumerate(means.items())
         ],
         source=source,
         person=owned.of_source,
     )
-    (found,) = engine.query(query, step="chance")
-    parts = [found[3 * place : 3 * place + 3] for place in range(len(means))]
-    return {name: Chance(part[0], part[1], int(part[2])) for name, part in zip(means, parts, strict=True)}
+    (measured,) = engine.query(query, step="chance")
+    parts = zip(measured[::3], measured[1::3], measured[2::3], strict=True)
+    return {name: Chance(*part[:2], int(part[2])) for name, part in zip(means, parts, strict=True)}
 
 
 def _chance_of_categories(engine: Engine, source: Table, owned: OwnedRows, name: str) -> dict[str, Chance]:
@@ -342,6 +334,6 @@ def _draw_faults(
         true=sql(different, person=owned.of_source, values=true, rows=source),
         shown=sql(different, person=owned.person, values=shown, rows=owned.table),
     )
-    (found,) = engine.query(query, step="several draws")
-    split = zip(drawn, map(int, found), strict=True)
+    (several_of,) = engine.query(query, step="several draws")
+    split = zip(drawn, map(int, several_of), strict=True)
     return [*faults, *(f"{n} persons have several draws of {name!r}" for name, n in split if n)]

@@ -79,15 +79,15 @@ class SwapAudit:
     def faults(self, promise: SwapPromise) -> list[str]:
         """Say in words what is not as promised; nothing if all is."""
         moved = self.other_patterns or self.strangers
-        asked, unique, unit = self.asked_unique, self.unique, promise.unit
-        found = [
+        wanted, unique, unit = self.asked_unique, self.unique, promise.unit
+        faults = [
             (moved, f"columns that are released unchanged have changed in {moved} combinations"),
             (self.changed_unidentifiable, f"{self.changed_unidentifiable} other patterns have changed"),
             (self.mixed, f"{unit}s of {self.mixed} identifiable patterns have exchanged values"),
             (self.wrong_groups, f"another number than asked has changed in {self.wrong_groups} groups"),
             (
-                self.changed_unique != asked,
-                f"{self.changed_unique} of {unique} uniquely identifiable {unit}s have changed, not {asked}",
+                self.changed_unique != wanted,
+                f"{self.changed_unique} of {unique} uniquely identifiable {unit}s have changed, not {wanted}",
             ),
             (
                 self.deviation != promise.deviation,
@@ -96,14 +96,14 @@ class SwapAudit:
             (self.all_believable, f"the values of uniquely identifiable {unit}s can be believed"),
             (self.grouped_after, f"{self.grouped_after} {unit}s are still collectively identifiable"),
         ]
-        return [words for wrong, words in found if wrong]
+        return [words for wrong, words in faults if wrong]
 
 
 def accept_swap(engine: Engine, source: Table, released: Table, promise: SwapPromise) -> SwapAudit:
     """Audit a swap, and refuse it if anything is not as promised."""
-    found = audit_swap(engine, source, released, promise)
-    refuse(found.faults(promise), f"The swap of {promise.confidential.name!r} is", CHANGED)
-    return found
+    audit = audit_swap(engine, source, released, promise)
+    refuse(audit.faults(promise), f"The swap of {promise.confidential.name!r} is", CHANGED)
+    return audit
 
 
 def audit_swap(engine: Engine, source: Table, released: Table, promise: SwapPromise) -> SwapAudit:
@@ -117,14 +117,14 @@ def audit_swap(engine: Engine, source: Table, released: Table, promise: SwapProm
         values, strangers = _values(engine, sides, carried=bool(promise.carried))
         totals = _totals(engine, values, promise)
         margins = bind("audit/swap_margins", tables={"swap_sides": sides})
-        ((found, deviation),) = engine.query(margins, step="swap_margins")
+        ((shown_values, deviation),) = engine.query(margins, step="swap_margins")
     whole, parts = promise.proportion.numerator, promise.proportion.denominator
     return SwapAudit(
         **totals,
         strangers=strangers,
         asked_unique=(2 * whole * totals["unique"] + parts) // (2 * parts),
         deviation=deviation,
-        values=found,
+        values=shown_values,
     )
 
 
@@ -173,13 +173,13 @@ def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]
 def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:
     """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
     share = Fraction(promise.per_group)
-    asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
-    asked |= {"numerator": share.numerator, "denominator": share.denominator}
+    share_of_groups: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
+    share_of_groups |= {"numerator": share.numerator, "denominator": share.denominator}
     tables, by = {"swapped_values": values}, {"by": [PATTERN]}
-    (found,) = engine.query(
-        bind("audit/swap_totals", tables=tables, columns=by, values=asked), step="swap_totals"
+    (totals,) = engine.query(
+        bind("audit/swap_totals", tables=tables, columns=by, values=share_of_groups), step="swap_totals"
     )
-    return dict(zip(_TOTALS, found, strict=True))
+    return dict(zip(_TOTALS, totals, strict=True))
 
 
 # -- persons: all rows of a person alike, and what became of persons is counted as of records ---------
@@ -193,14 +193,13 @@ def accept_swapped_persons(
     changed = [promise.confidential.name for promise in promises]
     what = "The swap of persons is"
     refuse(ownership_faults(engine, source, released, owned, unchanged, changed), what, CHANGED)
-    found = []
+    audits = []
     for promise in promises:
         with engine.workspace():
             audit, faults = _audited_persons(engine, source, promise, owned)
-        named = [f"in {promise.confidential.name!r}, {words}" for words in faults]
-        refuse(named, what, CHANGED)
-        found.append(audit)
-    return found
+        refuse([f"in {promise.confidential.name!r}, {words}" for words in faults], what, CHANGED)
+        audits.append(audit)
+    return audits
 
 
 def _audited_persons(
@@ -208,10 +207,10 @@ def _audited_persons(
 ) -> tuple[SwapAudit, list[str]]:
     """Count what became of the persons by one attribute, and say what is not as promised."""
     value, by = promise.confidential, promise.by
-    shown = [owned.column(item.name) for item in by]
+    patterns = [owned.column(item.name) for item in by]
     sides = {
         "source": (source, owned.of_source, [*map(plain_column, by)], plain_column(value)),
-        "release": (owned.table, owned.person, shown, owned.column(value.name)),
+        "release": (owned.table, owned.person, patterns, owned.column(value.name)),
     }
     persons = {side: _persons(engine, *rows) for side, rows in sides.items()}
     several = """SELECT count(*) FILTER (p."values" > 1) FROM {persons} AS p"""
@@ -220,17 +219,16 @@ def _audited_persons(
         for side, table in persons.items()
     }
     # the names of our own tables, in the place of the source's
-    number = "UBIGINT"
     counted = replace(
         promise,
         confidential=Column("value", "VARCHAR" if value.type.startswith("ENUM") else value.type),
-        by=[Column(PATTERN, number)],
-        carried=[Column("person", number)],
+        by=[Column(PATTERN, "UBIGINT")],
+        carried=[Column("person", "UBIGINT")],
         count=None,
     )
-    found = audit_swap(engine, persons["source"], persons["release"], counted)
+    audit = audit_swap(engine, persons["source"], persons["release"], counted)
     faults = [f"{n} persons have several values in the {side}" for side, n in split.items() if n]
-    return found, [*faults, *found.faults(counted)]
+    return audit, [*faults, *audit.faults(counted)]
 
 
 def _persons(engine: Engine, rows: Table, person: Sql, by: Sequence[Sql], value: Sql) -> Table:
