@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -45,7 +46,14 @@ def tree_of_paths(
         paths = [(number, path if path[-1] == root else [*path, root]) for number, path in paths]
     returning = {number: _repeated(path)[0] for number, path in paths if len(set(path)) < len(path)}
     _refuse_labels(returning, where, "a label", "stands there twice, with others between.", named=named)
-    parents = _parents_of_paths(paths, where, named=named)
+    parents, first, bad = dict[str, str](), dict[str, int](), dict[int, str]()
+    for number, path in paths:
+        for child, parent in pairwise(path):
+            first.setdefault(child, number)
+            if parents.setdefault(child, parent) != parent:
+                bad.setdefault(first[child], child)
+                bad.setdefault(number, child)
+    _refuse_labels(bad, where, "a label", "has different parents.", named=named)
     groups = set(parents.values())
     clashing = {number: path[0] for number, path in paths if path[0] in groups}
     _refuse_labels(clashing, where, "the first label", "is a group elsewhere.", named=named)
@@ -67,7 +75,24 @@ def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
             f"The taxonomy has {counted(len(twice), 'node')} with more than one parent: {_named(twice)}.",
             _ONE_PLACE,
         )
-    return _rooted(parents)
+    named = (child for child, parent in parents.items() if parent is None)
+    roots = dict.fromkeys((*named, *(p for p in parents.values() if p is not None and p not in parents)))
+    if len(roots) != 1:
+        raise InvalidOption(
+            f"The taxonomy has {len(roots)} roots.",
+            "Give the parent NULL to one row, and to every other row a parent that is a child itself.",
+        )
+    children = _children((child, parent) for child, parent in parents.items() if parent is not None)
+    reached = list(roots)
+    for node in reached:
+        reached.extend(children.get(node, ()))
+    lost = len({*parents, *roots}) - len(reached)
+    if lost:
+        raise InvalidOption(
+            f"The taxonomy has {counted(lost, 'node')} in a cycle, or below one.",
+            "Give one node of the cycle a parent outside it.",
+        )
+    return _numbered(reached[0], children)
 
 
 def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
@@ -105,17 +130,11 @@ def _inside(below: Any) -> list[tuple[Any, Any]]:
 
 
 def counted(number: int, what: str) -> str:
-    """Write a number of things."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _named(labels: Sequence[str]) -> str:
-    r"""Name the first of some labels, cut where it is long, with no control characters.
-
-    Example:
-        >>> _named(["Cook\n"]), _named(["Cook", "Clerk"])
-        ("'Cook\\n'", "'Cook' and 1 more")
-    """
+    """Name the first of some labels, cut where it is long, with no control characters."""
     first, more = labels[0], len(labels) - 1
     text = said(first if len(first) <= _LONGEST else f"{first[:_LONGEST]}...")
     return text + (f" and {more} more" if more else "")
@@ -135,69 +154,21 @@ def _path(number: int, row: Sequence[str], where: str) -> list[str]:
     return [label for place, label in enumerate(row) if not place or label != row[place - 1]]
 
 
-def _parents_of_paths(
-    paths: Sequence[tuple[int, Sequence[str]]], where: str, *, named: bool
-) -> dict[str, str]:
-    """Find the parent of each label; the rows must agree on it."""
-    parents: dict[str, str] = {}
-    first: dict[str, int] = {}
-    bad: dict[int, str] = {}
-    for number, path in paths:
-        for child, parent in zip(path, path[1:], strict=False):
-            first.setdefault(child, number)
-            if parents.setdefault(child, parent) != parent:
-                bad.setdefault(first[child], child)
-                bad.setdefault(number, child)
-    _refuse_labels(bad, where, "a label", "has different parents.", named=named)
-    return parents
-
-
-def _refuse_labels(found: Mapping[int, str], where: str, label: str, fault: str, *, named: bool) -> None:
+def _refuse_labels(labels: Mapping[int, str], where: str, label: str, fault: str, *, named: bool) -> None:
     """Refuse rows, if there are any, for a label in each that stands elsewhere, too."""
-    numbers = sorted(found)
-    names = _named(list(dict.fromkeys(found[n] for n in numbers))) if named and found else ""
+    numbers = sorted(labels)
+    names = _named(list(dict.fromkeys(labels[n] for n in numbers))) if named and labels else ""
     _refuse(numbers, where, " ".join([label, *[f"({names})"] * bool(names), fault]))
 
 
 def _refuse(numbers: Sequence[int], where: str, fault: str) -> None:
     """Name the rows that have a fault, if there are any."""
     if numbers:
-        raise InvalidOption(f"{_listed(numbers, where)}: {fault}", _ONE_PLACE)
-
-
-def _listed(numbers: Sequence[int], where: str) -> str:
-    """Write numbers of rows.
-
-    Example:
-        >>> _listed([1, 2, 3, 4, 5, 6, 7], "job.csv, line")
-        'job.csv, lines 1, 2, 3, 4, 5 and 2 more'
-    """
-    return f"{where}{'s' * (len(numbers) > 1)} {some([*map(str, numbers)], _MOST_NUMBERS)}"
+        rows = f"{where}{'s' * (len(numbers) > 1)} {some([*map(str, numbers)], _MOST_NUMBERS)}"
+        raise InvalidOption(f"{rows}: {fault}", _ONE_PLACE)
 
 
 # -- trees ------------------------------------------------------------------------------------
-
-
-def _rooted(parents: Mapping[str, str | None]) -> Tree:
-    """Number the tree that parents make, if they make one."""
-    named = (child for child, parent in parents.items() if parent is None)
-    roots = dict.fromkeys((*named, *(p for p in parents.values() if p is not None and p not in parents)))
-    if len(roots) != 1:
-        raise InvalidOption(
-            f"The taxonomy has {len(roots)} roots.",
-            "Give the parent NULL to one row, and to every other row a parent that is a child itself.",
-        )
-    children = _children((child, parent) for child, parent in parents.items() if parent is not None)
-    reached = list(roots)
-    for node in reached:
-        reached.extend(children.get(node, ()))
-    lost = len({*parents, *roots}) - len(reached)
-    if lost:
-        raise InvalidOption(
-            f"The taxonomy has {counted(lost, 'node')} in a cycle, or below one.",
-            "Give one node of the cycle a parent outside it.",
-        )
-    return _numbered(reached[0], children)
 
 
 def _children(edges: Iterable[tuple[str, str]]) -> Children:
@@ -260,10 +231,15 @@ def write_rows(
     width = max(map(len, paths))
     rows = ([path[0]] * (width - len(path)) + list(path) for path in paths)
     text = "".join(delimiter.join(_cell(label, delimiter) for label in row) + "\n" for row in rows)
-    if isinstance(path_or_file, (str, os.PathLike)):
-        _save(Path(path_or_file), text)
-    else:
+    if not isinstance(path_or_file, (str, os.PathLike)):
         path_or_file.write(text)
+        return
+    try:
+        write_new(Path(path_or_file), text.encode(), step="write taxonomy")
+    except FileExistsError:
+        raise NameTaken(f"There is a file {path_or_file} already.", "Give another name.") from None
+    except (OSError, ValueError):
+        raise InvalidOption(f"The file {path_or_file} cannot be written.", "Check the path.") from None
 
 
 def _check_delimiter(delimiter: str) -> None:
@@ -289,15 +265,15 @@ def _rows(text: str, delimiter: str, path: object) -> Iterator[tuple[int, list[s
     at, line, first = 0, 1, 1
     cells: list[str | None] = []
     while at < len(text):
-        found = cell.match(text, at)
-        if found is None:
+        match = cell.match(text, at)
+        if match is None:
             raise InvalidOption(
                 f"The quotes in line {line} of {path} do not match.",
                 "Put the whole cell in double quotes, and double those inside it.",
             )
-        quoted, plain, end = found.groups()
+        quoted, plain, end = match.groups()
         cells.append(plain if quoted is None else quoted.replace('""', '"'))
-        at, line = found.end(), line + len(_BREAK.findall(found[0]))
+        at, line = match.end(), line + len(_BREAK.findall(match[0]))
         if end != delimiter:
             yield first, cells
             cells, first = [], line
@@ -309,13 +285,13 @@ def _without_gaps(cells: list[str | None], line: int, path: object) -> list[str]
     """Drop what is empty at the end; refuse an empty cell before others."""
     while cells[-1] is None:
         cells.pop()
-    found = [cell for cell in cells if cell is not None]
-    if len(found) < len(cells):
+    labels = [cell for cell in cells if cell is not None]
+    if len(labels) < len(cells):
         raise InvalidOption(
             f"Line {line} of {path} has an empty cell before others.",
             'Fill it in, or write "" for the empty text.',
         )
-    return found
+    return labels
 
 
 def _cell(label: str, delimiter: str) -> str:
@@ -323,12 +299,3 @@ def _cell(label: str, delimiter: str) -> str:
     plain = label and not label.startswith("\ufeff") and not set(label) & {delimiter, *_NO_DELIMITER}
     doubled = label.replace('"', '""')
     return label if plain else f'"{doubled}"'
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        write_new(path, text.encode(), step="write taxonomy")
-    except FileExistsError:
-        raise NameTaken(f"There is a file {path} already.", "Give another name.") from None
-    except (OSError, ValueError):
-        raise InvalidOption(f"The file {path} cannot be written.", "Check the path.") from None

@@ -52,20 +52,19 @@ class DerivedTaxonomy:
     @classmethod
     def of_text(cls, text: str) -> DerivedTaxonomy | None:
         """Read a rule; None where the text names none, as the name of a file or a table does not."""
-        found = _WORDS.fullmatch(text.strip().lower())
-        if found is None:
+        match = _WORDS.fullmatch(text.strip().lower())
+        if match is None:
             return None
-        levels = [part.strip() for part in (found[2] or "").split(",") if part.strip()]
-        check = {"dates": _checked_dates, "prefixes": _checked_lengths, "ranges": _checked_widths}[found[1]]
-        return cls(found[1], check(levels))
+        levels = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
+        check = {"dates": _checked_dates, "prefixes": _checked_lengths, "ranges": _checked_widths}[match[1]]
+        return cls(match[1], check(levels))
 
     @classmethod
     def named(cls, text: str) -> DerivedTaxonomy:
-        """Read a rule."""
-        found = cls.of_text(text)
-        if found is None:
+        rule = cls.of_text(text)
+        if rule is None:
             raise InvalidOption(f"There is no rule {said(text)}.", f"Give one such as {EXAMPLES}.")
-        return found
+        return rule
 
     def is_interval(self, type_text: str) -> bool:
         """Whether the leaves over a column of a type are intervals rather than values."""
@@ -80,11 +79,11 @@ class DerivedTaxonomy:
         self, engine: Engine, values: Table, column: Column, *, table: str, tails: TailBounds = (None, None)
     ) -> Taxonomy:
         """Make the taxonomy of the values of a column."""
-        of = engine, values, column
         if self.name == "ranges":
-            paths = list(self._ranges(*of, tails))
+            paths = list(self._ranges(engine, values, column, tails))
         else:
-            paths = list((self._dates if self.name == "dates" else self._prefixes)(*of))
+            rule = self._dates if self.name == "dates" else self._prefixes
+            paths = list(rule(engine, values, column))
         if not paths:
             raise InvalidSource(
                 f"Column {column.name!r} of table {table} holds no value.", "Name another column."
@@ -98,12 +97,11 @@ class DerivedTaxonomy:
             raise self._unfit(column, "dates or timestamps")
         rows = engine.query(bind("taxonomy/days", tables={"column_values": values}), step="days")
         for day, following, *groups in rows:
-            wanted = [label for level, label in zip(LEVELS, groups, strict=True) if level in self.levels]
+            above = [label for level, label in zip(LEVELS, groups, strict=True) if level in self.levels]
             leaf = day if kind is Kind.DATE else f"[{day}, {following})"
-            yield [leaf, *wanted, ROOT]
+            yield [leaf, *above, ROOT]
 
     def _prefixes(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
-        """Give a path for each code."""
         query = bind("taxonomy/texts", tables={"value_counts": values})
         texts = [text for (text,) in engine.query(query, step="texts")]
         if len(texts) > MOST_PREFIXES:
@@ -121,8 +119,8 @@ class DerivedTaxonomy:
             raise self._unfit(column, "numbers")
         widths = [Decimal(width) for width in self.levels]
         query = bind("taxonomy/extremes", tables={"column_values": values})
-        given = dict(zip(("bottom", "top"), tails, strict=True))
-        ((least, greatest, counted),) = engine.query(query, given, step="extremes")
+        bounds = dict(zip(("bottom", "top"), tails, strict=True))
+        ((least, greatest, counted),) = engine.query(query, bounds, step="extremes")
         bottom, top = (None if bound is None else _finite(bound, column) for bound in tails)
         if not counted or (least is None and bottom is None and top is None):
             return
@@ -182,21 +180,16 @@ def prefix_paths(codes: Sequence[str], lengths: Sequence[int] | None = None) -> 
     """
     longest = max(map(len, codes), default=0)
     width = longest if min(map(len, codes), default=0) == longest else 0
-    wanted = range(longest - 1, 0, -1) if lengths is None else lengths
+    every = range(longest - 1, 0, -1) if lengths is None else lengths
     for code in codes:
-        kept = [length for length in wanted if length < len(code) + (not width)]
+        own = [length for length in every if length < len(code) + (not width)]
         if lengths is None and not width:
-            kept = [length for length in kept if code[length - 1] not in SEPARATORS]
-        yield [code, *((code[:length] + MASK).ljust(width, MASK) for length in kept), ROOT]
+            own = [length for length in own if code[length - 1] not in SEPARATORS]
+        yield [code, *((code[:length] + MASK).ljust(width, MASK) for length in own), ROOT]
 
 
 def _floor(value: Decimal, width: Decimal) -> Decimal:
-    """Give the multiple of a width at or below a value.
-
-    Example:
-        >>> _floor(Decimal(-5), Decimal(10)), _floor(Decimal("2.5"), Decimal("0.5"))
-        (Decimal('-10'), Decimal('2.5'))
-    """
+    """Give the multiple of a width at or below a value."""
     down = value // width * width
     return down - width if down > value else down
 
@@ -248,10 +241,7 @@ def _plain(number: Decimal) -> str:
 def _checked_dates(levels: Sequence[str]) -> tuple[str, ...]:
     unknown = [level for level in levels if level.rstrip("s") not in LEVELS]
     if unknown:
-        raise InvalidOption(
-            f"Dates have no level {unknown[0]!r}.",
-            f"Give some of: {', '.join(LEVELS)}.",
-        )
+        raise InvalidOption(f"Dates have no level {unknown[0]!r}.", f"Give some of: {', '.join(LEVELS)}.")
     wanted = {level.rstrip("s") for level in levels} or set(LEVELS)
     return tuple(level for level in LEVELS if level in wanted)
 

@@ -46,16 +46,16 @@ class Interval(NamedTuple):
     @classmethod
     def of_label(cls, label: str) -> Interval | None:
         """Read a label; None where it is no interval."""
-        found = _INTERVAL.fullmatch(label)
-        return None if found is None else cls(found[1], found[2], found[3] == "]")
+        match = _INTERVAL.fullmatch(label)
+        return None if match is None else cls(match[1], match[2], match[3] == "]")
 
     @classmethod
     def of_leaf(cls, label: str) -> Interval | None:
         """Read the label of a leaf, which may be open on one side."""
-        found = _OPEN.fullmatch(label)
-        if found is None:
+        match = _OPEN.fullmatch(label)
+        if match is None:
             return cls.of_label(label)
-        return cls(found[1], None, False) if found[2] == "more" else cls(None, found[1], True)
+        return cls(match[1], None, False) if match[2] == "more" else cls(None, match[1], True)
 
 
 @dataclass(frozen=True)
@@ -187,11 +187,11 @@ class Taxonomy:
             below[self.parents[node]] += below[node]
         groups, taken = dict[int, str](), set(self.labels)
         for node, children in enumerate(self.children):
-            held = sorted((child for child in children if below[child]), key=lambda child: below[child])
-            few = [child for child in held if below[child] < least]
-            while few and sum(below[child] for child in few) < least and len(few) < len(held):
-                few = held[: len(few) + 1]
-            if 1 < len(few) < len(held):
+            siblings = sorted((child for child in children if below[child]), key=lambda child: below[child])
+            few = [child for child in siblings if below[child] < least]
+            while few and sum(below[child] for child in few) < least and len(few) < len(siblings):
+                few = siblings[: len(few) + 1]
+            if 1 < len(few) < len(siblings):
                 name = "other" if self.labels[node] == ROOT else f"other {self.labels[node]}"
                 while name in taken:
                     name += "+"
@@ -212,10 +212,10 @@ class Taxonomy:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """For each node its children in their order, none for a leaf."""
-        found: list[list[int]] = [[] for _ in self.labels]
+        children: list[list[int]] = [[] for _ in self.labels]
         for node, parent in enumerate(self.parents[1:], 1):
-            found[parent].append(node)
-        return tuple(map(tuple, found))
+            children[parent].append(node)
+        return tuple(map(tuple, children))
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:

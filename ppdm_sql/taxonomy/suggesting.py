@@ -45,32 +45,31 @@ def suggest(
     right, a character a level. Of other texts the frequent ones stay apart, and the rare ones form groups of
     about equal numbers of records. The root is ``*``. NULL is no part of it.
     """
-    _check(levels, fanout)
-    source = engine.find(table)
-    columns = engine.columns(source)
-    name = resolve(column, [item.name for item in columns], table=table)
-    found = next(item for item in columns if item.name == name)
-    count = named_count(count_column, columns, table=table)
-    if count is not None:
-        check_counts(engine, source, count)
-    with engine.workspace():
-        values = _value_counts(engine, source, name, count)
-        if rule is not None:
-            return DerivedTaxonomy.named(rule).of_values(engine, values, found, table=table)
-        moment_or_number = kind_of(found.type) in (*MOMENTS, *NUMBERS) and is_ordered(found.type)
-        ordered = found.type == "TIME" or moment_or_number
-        paths = (_interval_paths if ordered else _text_paths)(engine, values, found, levels, fanout)
-    if not paths:
-        raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
-    return Taxonomy.from_paths(paths)
-
-
-def _check(levels: int | None, fanout: int) -> None:
     if (levels is not None and levels < 1) or fanout < 2:
         raise InvalidOption(
             f"{levels} levels of {fanout} parts each are no taxonomy.",
             "Give --levels 1 or more, and --fanout 2 or more.",
         )
+    source = engine.find(table)
+    columns = engine.columns(source)
+    name = resolve(column, [item.name for item in columns], table=table)
+    item = next(item for item in columns if item.name == name)
+    count = named_count(count_column, columns, table=table)
+    if count is not None:
+        check_counts(engine, source, count)
+    with engine.workspace():
+        step = "value_counts" if count is None else "counted_value_counts"
+        roles = {"attribute": [name]} | ({} if count is None else {"count": [count]})
+        query = bind(f"taxonomy/{step}", tables={"source": source}, columns=roles)
+        values = engine.materialize("value_counts", query)
+        if rule is not None:
+            return DerivedTaxonomy.named(rule).of_values(engine, values, item, table=table)
+        moment_or_number = kind_of(item.type) in (*MOMENTS, *NUMBERS) and is_ordered(item.type)
+        ordered = item.type == "TIME" or moment_or_number
+        paths = (_interval_paths if ordered else _text_paths)(engine, values, item, levels, fanout)
+    if not paths:
+        raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
+    return Taxonomy.from_paths(paths)
 
 
 def _parts(levels: int, fanout: int) -> int:
@@ -82,14 +81,6 @@ def _parts(levels: int, fanout: int) -> int:
             "Give fewer --levels, or a smaller --fanout.",
         )
     return parts
-
-
-def _value_counts(engine: Engine, source: Table, name: str, count: str | None) -> Table:
-    step = "value_counts" if count is None else "counted_value_counts"
-    columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
-    return engine.materialize(
-        "value_counts", bind(f"taxonomy/{step}", tables={"source": source}, columns=columns)
-    )
 
 
 # -- numbers, dates and times -----------------------------------------------------------------
@@ -145,17 +136,12 @@ def roundest(above: str, upto: str, type_text: str) -> str:
     if not (low.is_finite() and high.is_finite()) or abs(high.adjusted()) > _EXACT // 2:
         return upto
     with localcontext(prec=2 * _EXACT):
-        for exponent in range(high.adjusted() + 1, _exponent(high), -1):
-            found = high.quantize(Decimal((0, (1,), exponent)), ROUND_FLOOR)
-            if found > low:
-                fits = len(found.as_tuple().digits) <= SAFE_DIGITS.get(type_text, _EXACT)
-                return f"{found:f}" if fits else upto
+        for exponent in range(high.adjusted() + 1, int(high.as_tuple().exponent), -1):
+            number = high.quantize(Decimal((0, (1,), exponent)), ROUND_FLOOR)
+            if number > low:
+                fits = len(number.as_tuple().digits) <= SAFE_DIGITS.get(type_text, _EXACT)
+                return f"{number:f}" if fits else upto
     return upto
-
-
-def _exponent(number: Decimal) -> int:
-    exponent = number.as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
 
 
 # -- texts ------------------------------------------------------------------------------------
@@ -175,20 +161,15 @@ def _text_paths(
             "child and parent, or do without one: the values are then suppressed.",
         )
     if are_codes:
-        found = engine.query(bind("taxonomy/texts", tables=tables), step="texts")
-        return list(prefix_paths([code for (code,) in found], _lengths(longest, levels)))
+        codes = [code for (code,) in engine.query(bind("taxonomy/texts", tables=tables), step="texts")]
+        return list(prefix_paths(codes, _lengths(longest, levels)))
     groups = math.isqrt(texts) + 1 if levels is None else _parts(levels, fanout)
     query = bind("taxonomy/text_groups", tables=tables, values={"groups": groups})
     return _grouped(engine.query(query, step="text_groups"))
 
 
 def _lengths(longest: int, levels: int | None) -> Sequence[int] | None:
-    """Give how many characters of codes so many levels keep; None for every number.
-
-    Example:
-        >>> _lengths(5, 3), _lengths(5, None)
-        ([3, 1], None)
-    """
+    """Give how many characters of codes so many levels keep; None for every number."""
     if levels is None:
         return None
     levels = min(levels, longest)

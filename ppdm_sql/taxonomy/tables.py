@@ -58,11 +58,6 @@ def read_taxonomy_or_rule(
     """Read a taxonomy, or the rule that makes one of a column's values, such as ``ranges 5,10,20``.
 
     A file or a table of that name comes first.
-
-    Example:
-        >>> import duckdb
-        >>> read_taxonomy_or_rule(Engine(duckdb.connect()), "dates month,year")
-        DerivedTaxonomy(name='dates', levels=('month', 'year'))
     """
     if isinstance(given, str) and not os.path.isfile(given) and not _is_table(engine, given):
         rule = DerivedTaxonomy.of_text(given)
@@ -91,10 +86,7 @@ def _read_table(engine: Engine, table: Table, name: str) -> Taxonomy:
 
 
 def write_taxonomy(engine: Engine, taxonomy: Taxonomy, into: str) -> None:
-    """Create the table ``into(child VARCHAR, parent VARCHAR, position INTEGER)``, one row per node.
-
-    The table is an ordinary one of the owner's: it holds labels, which may be values of a column.
-    """
+    """Create the table ``into(child VARCHAR, parent VARCHAR, position INTEGER)``, one row per node."""
     engine.require_autocommit()
     table = _free(engine, into)
     parents = [None if parent < 0 else taxonomy.labels[parent] for parent in taxonomy.parents]
@@ -130,7 +122,7 @@ def leaf_codes(
     """
     if taxonomy.is_interval and not text:
         check_intervals(engine, dictionary, taxonomy, column=column)
-        rows = _held(engine, dictionary, taxonomy)
+        rows = _contained(engine, dictionary, taxonomy)
     else:
         rows = _equal(engine, dictionary, taxonomy, column, text=text)
     nodes = np.full(len(rows["code"]), NO_LEAF, dtype=np.int64)
@@ -138,17 +130,15 @@ def leaf_codes(
     return nodes
 
 
-def _held(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
-    """Match by containment."""
-    found = [taxonomy.intervals[leaf] for leaf in taxonomy.leaves]
-    lowers, uppers, closed = zip(*(interval for interval in found if interval is not None), strict=True)
+def _contained(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
+    leaves = [taxonomy.intervals[leaf] for leaf in taxonomy.leaves]
+    lowers, uppers, closed = zip(*(interval for interval in leaves if interval is not None), strict=True)
     lists = {"lowers": lowers, "uppers": uppers, "closed": closed, "nodes": taxonomy.leaves}
     query = bind("taxonomy/interval_nodes", tables={"dictionary": dictionary})
     return engine.arrays(query, {name: list(part) for name, part in lists.items()}, step="interval_nodes")
 
 
 def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *, text: bool) -> Arrays:
-    """Match by text or in the column's type."""
     lists = {"labels": [taxonomy.labels[leaf] for leaf in taxonomy.leaves], "nodes": list(taxonomy.leaves)}
     step = "text_nodes" if text else "value_nodes"
     rows = engine.arrays(bind(f"taxonomy/{step}", tables={"dictionary": dictionary}), lists, step=step)
@@ -162,14 +152,14 @@ def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *
 
 def check_intervals(engine: Engine, dictionary: Table, taxonomy: Taxonomy, *, column: str) -> None:
     """Make sure that the intervals of a taxonomy are intervals of the column's type that nest."""
-    found = {node: interval for node, interval in enumerate(taxonomy.intervals) if interval is not None}
-    place = {node: position for position, node in enumerate(found)}
+    intervals = {n: interval for n, interval in enumerate(taxonomy.intervals) if interval is not None}
+    place = {node: position for position, node in enumerate(intervals)}
     above = _intervals_above(taxonomy)
     lists = {
-        "bounds": [bound for interval in found.values() for bound in interval[:2]],
-        "closed": [interval.closed for interval in found.values()],
-        "leaf": [not taxonomy.children[node] for node in found],
-        "above": [place.get(above[node], -1) for node in found],
+        "bounds": [bound for interval in intervals.values() for bound in interval[:2]],
+        "closed": [interval.closed for interval in intervals.values()],
+        "leaf": [not taxonomy.children[node] for node in intervals],
+        "above": [place.get(above[node], -1) for node in intervals],
     }
     query = bind("taxonomy/interval_faults", tables={"dictionary": dictionary})
     (counts,) = engine.query(query, lists, step="interval_faults")
