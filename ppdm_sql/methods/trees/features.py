@@ -125,20 +125,20 @@ def features(
     if every > records:
         progress.notice(f"{every - records} records without a class are left out.")
     choice = _FeatureChoice(engine, rows, request, records, bounds, domains)
-    found = []
+    usable = []
     for name in names:
         try:
-            found.append(choice.feature(columns[name], noise.get(name)))
+            usable.append(choice.feature(columns[name], noise.get(name)))
         except InvalidSource as error:
             if chosen:
                 raise
             progress.notice(f"Left out: {error.problem}")
-    if request.mode in RECONSTRUCTED and all(feature.noise is None for feature in found):
+    if request.mode in RECONSTRUCTED and all(feature.noise is None for feature in usable):
         raise InvalidOption(
             f"No column of {source} that the tree may split has noise, so there is nothing to reconstruct.",
             "Give --mode randomized, which takes values as they are, or name other --columns.",
         )
-    return rows, label, found
+    return rows, label, usable
 
 
 def classes_of(engine: Engine, table: Table, item: Column) -> tuple[tuple[str, ...], list[int]]:
@@ -186,8 +186,8 @@ class _FeatureChoice:
         """Give the feature of a column; InvalidSource if there is none."""
         numeric, intervals = is_number(item.type), self.request.intervals
         if isinstance(noise, Cells):
-            shown = Attribute(item.name, "DOUBLE", noise.edges[1:-1], noise=as_text(noise))
-            return TreeFeature(shown, labels=noise.labels)
+            attribute = Attribute(item.name, "DOUBLE", noise.edges[1:-1], noise=as_text(noise))
+            return TreeFeature(attribute, labels=noise.labels)
         if isinstance(noise, AdditiveNoise) and self.request.mode in RECONSTRUCTED:
             if not numeric:
                 raise _unusable(item, "Give its noise to a column of numbers.")

@@ -95,12 +95,10 @@ class DecisionTree:
 
     @property
     def root(self) -> TreeNode:
-        """The node of all records."""
         return self.nodes[0]
 
     @property
     def leaves(self) -> tuple[TreeNode, ...]:
-        """The nodes without children."""
         return tuple(node for node in self.nodes if node.is_leaf)
 
     @property
@@ -128,11 +126,11 @@ class DecisionTree:
 
 def children_of(nodes: Sequence[TreeNode]) -> list[list[TreeNode]]:
     """Give, for each node by its number, its left and its right child; none for a leaf."""
-    found: list[list[TreeNode]] = [[] for _ in nodes]
+    children: list[list[TreeNode]] = [[] for _ in nodes]
     for node in nodes:
         if node.parent is not None:
-            found[node.parent].append(node)
-    return found
+            children[node.parent].append(node)
+    return children
 
 
 # -- in words ---------------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ def _goes(node: TreeNode, value: exp.Expression | Statement, *, left: bool) -> S
 
 def class_of(tree: DecisionTree, column_of: ColumnOf) -> Statement:
     """Write the predicted class, in the type of the training table's."""
-    found = decision(tree.nodes, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
-    return sql("CAST({found} AS {t})", found=found, t=type_tree(tree.class_type))
+    label = decision(tree.nodes, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
+    return sql("CAST({label} AS {t})", label=label, t=type_tree(tree.class_type))
 
 
 def create_macro(tree: DecisionTree, macro: Table) -> str:
@@ -107,17 +107,17 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
     with engine.workspace():
-        found = engine.query(_confusion(engine, tree, table, names), step="confusion")
-    if not found:
+        counts = engine.query(_confusion(engine, tree, table, names), step="confusion")
+    if not counts:
         raise no_records(table.name)
-    unknown = sum(records for actual, _, records in found if actual not in tree.classes)
+    unknown = sum(records for actual, _, records in counts if actual not in tree.classes)
     if unknown:
         raise InvalidSource(
             f"{unknown} records of {table.name} have no class, or one that training did not meet.",
             "Leave them out in a view.",
         )
     matrix = [[0] * len(tree.classes) for _ in tree.classes]
-    for actual, label, records in found:
+    for actual, label, records in counts:
         matrix[tree.classes.index(actual)][label] = records
     return [tuple(row) for row in matrix]
 

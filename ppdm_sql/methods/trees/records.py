@@ -93,14 +93,14 @@ class TrainingValues:
 
 def coded_here(engine: Engine, values: TrainingValues) -> Table:
     """Write the working table ``coded``, in one scan; a table that lives elsewhere is read into DuckDB."""
-    read = values.read(values.table)
+    rows = values.read(values.table)
     if is_stand_in(engine, values.table):
         of_values = [Column(f"v{place}", item.value_type) for place, item in enumerate(values.features)]
         columns = [Column("class_value", values.label.type), *of_values]
         source = source_of(engine, values.table)
         landed = source.grouped(engine, over(values.read), columns, step="training records")
-        read = sql("SELECT * FROM {landed}", landed=landed)
-    return engine.materialize("coded", values.coded(read, class_text=True))
+        rows = sql("SELECT * FROM {landed}", landed=landed)
+    return engine.materialize("coded", values.coded(rows, class_text=True))
 
 
 def position(value: Statement, texts: Sequence[str], of_type: str | None = None) -> Statement:
@@ -183,9 +183,9 @@ def counts_elsewhere(engine: Engine, rows: Table, query: Callable[[Table], State
     # a condition on an expression of the tree would be worked out anew, codes and all, for each branch there
     inside = "SELECT {n} FROM {few} WHERE node IS NOT NULL"
     names = [column(item.name) for item in columns]
-    found = engine.arrays(sql(inside, n=names, few=few), step="level counts")
+    counts = engine.arrays(sql(inside, n=names, few=few), step="level counts")
     engine.discard(few)
-    return found
+    return counts
 
 
 # -- moving on --------------------------------------------------------------------------------------
@@ -250,14 +250,14 @@ def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], 
         in_bins = sql("SELECT id, bin, attribute FROM ({rows}) AS b", rows=rows)
         value = _of_split("r.attribute", "v.value", noisy)
         join = sql("JOIN {coded} AS v ON v.rowid = r.id", coded=coded)
-        found = assigned(engine, moves.assigned, in_bins, value, join)
-        made += found
+        bins, ranked = assigned(engine, moves.assigned, in_bins, value, join)
+        made += [bins, ranked]
         rows = sql(
             "SELECT b.*, coalesce(d.cell, w.cell, b.code - b.settled_from) AS cell FROM ({rows}) AS b "
             "LEFT JOIN {bins} AS w ON w.bin = b.bin LEFT JOIN {ranked} AS d ON d.id = b.id",
             rows=rows,
-            bins=found[0],
-            ranked=found[1],
+            bins=bins,
+            ranked=ranked,
         )
     side = "CASE WHEN cell = nulls THEN null_left ELSE cell < cut OR list_contains(categories, cell) END"
     query = sql(
@@ -400,12 +400,12 @@ def root_records(
     Source: Agrawal, Srikant 2000, section 4.2.
     """
     group = Statement("r.class" if groups > 1 else "0")
-    shown, joins = [Statement("0::INTEGER AS node"), Statement("r.class")], list[Statement]()
+    items, joins = [Statement("0::INTEGER AS node"), Statement("r.class")], list[Statement]()
     if local:
-        shown.append(Statement("r.rowid AS id"))
+        items.append(Statement("r.rowid AS id"))
     for place, feature in enumerate(features):
         if feature.noise is None:
-            shown.append(sql("r.code{p}", p=place))
+            items.append(sql("r.code{p}", p=place))
             continue
         bins = feature.bins + 1
         bin = sql("{group} * {bins}::BIGINT + r.bin{p}", group=group, bins=bins, p=place)
@@ -421,13 +421,11 @@ def root_records(
         if local:
             observed = "(CASE WHEN r.bin{p} = {bins} THEN {null} ELSE r.bin{p} // {fine} END)::USMALLINT"
             null, fine = feature.observed.cells + feature.cells, feature.fine
-            shown.append(
-                sql(observed + " AS code{p}", p=place, bins=feature.bins, null=null, fine=fine),
-            )
+            items.append(sql(observed + " AS code{p}", p=place, bins=feature.bins, null=null, fine=fine))
         cell = "coalesce(d{p}.cell, w{p}.cell) AS " + ("cell{p}" if local else "code{p}")
-        shown.append(sql(cell, p=place))
-    read = "SELECT {shown} FROM {coded} AS r {joins}"
-    return engine.materialize("records", sql(read, shown=shown, coded=coded, joins=joined(joins, " ")))
+        items.append(sql(cell, p=place))
+    read = "SELECT {items} FROM {coded} AS r {joins}"
+    return engine.materialize("records", sql(read, items=items, coded=coded, joins=joined(joins, " ")))
 
 
 def _root_cells(feature: TreeFeature, counts: Ints) -> CellAssignment:

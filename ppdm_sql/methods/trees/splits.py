@@ -73,9 +73,9 @@ class _Ordered:
         """Give the purity of each candidate, the more the better; -inf where a side is empty."""
         both = (self.left.sum(axis=2) > 0) & (self.right.sum(axis=2) > 0)
         left, right = self._with_nulls()
-        found = np.full(both.shape, -np.inf)
-        np.add(_purity(left), _purity(right), out=found, where=both)
-        return found
+        purity = np.full(both.shape, -np.inf)
+        np.add(_purity(left), _purity(right), out=purity, where=both)
+        return purity
 
     def _with_nulls(self) -> tuple[Counts, Counts]:
         if not self.nulls.any():
@@ -123,15 +123,15 @@ def pruned(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[
     Source: Mehta, Rissanen, Agrawal 1995, "MDL-based decision tree pruning", KDD.
     """
     splitting = {item.name: _split_bits(item, len(attributes)) for item in attributes}
-    children, kept, bits = children_of(nodes), list(nodes), [0.0] * len(nodes)
+    children, nodes_left, bits = children_of(nodes), list(nodes), [0.0] * len(nodes)
     for node in reversed(nodes):
         as_leaf = 1 + class_bits(node.counts)
         below = sum(bits[child.id] for child in children[node.id])
         as_split = math.inf if node.column is None else 1 + splitting[node.column] + below
         if as_leaf <= as_split:
-            kept[node.id] = replace(node, column=None, cut=None, values=(), null_left=False)
+            nodes_left[node.id] = replace(node, column=None, cut=None, values=(), null_left=False)
         bits[node.id] = min(as_leaf, as_split)
-    return numbered(kept)
+    return numbered(nodes_left)
 
 
 def class_bits(counts: Sequence[int]) -> float:
@@ -152,11 +152,11 @@ def _split_bits(attribute: Attribute, attributes: int) -> float:
 
 def numbered(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
     """Number the nodes anew from the root down, left before right, without what hangs below a leaf."""
-    below, found = children_of(nodes), list[TreeNode]()
+    below, ordered = children_of(nodes), list[TreeNode]()
     waiting: list[tuple[TreeNode, int | None]] = [(nodes[0], None)]
     while waiting:
         node, parent = waiting.pop()
-        found.append(replace(node, id=len(found), parent=parent))
+        ordered.append(replace(node, id=len(ordered), parent=parent))
         if not node.is_leaf:
-            waiting += [(child, found[-1].id) for child in reversed(below[node.id])]
-    return tuple(found)
+            waiting += [(child, ordered[-1].id) for child in reversed(below[node.id])]
+    return tuple(ordered)

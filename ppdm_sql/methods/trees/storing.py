@@ -85,17 +85,17 @@ class Model(Result):
 
     def tree(self) -> DecisionTree:
         row = self.row()
-        kept = row.parameters[KEPT]
+        trained = row.parameters[KEPT]
         attributes = tuple(
             Attribute(a["name"], a["type"], tuple(a["cuts"]), tuple(a["values"]), a["noise"])
-            for a in kept["attributes"]
+            for a in trained["attributes"]
         )
-        found = self._engine.query(text("trees/nodes"), {"model": row.model}, step="nodes")
+        rows = self._engine.query(text("trees/nodes"), {"model": row.model}, step="nodes")
         nodes = tuple(
             TreeNode(id, parent, side, depth, tuple(counts), attribute, cut, tuple(values), null_left)
-            for id, parent, side, depth, counts, attribute, cut, values, null_left in found
+            for id, parent, side, depth, counts, attribute, cut, values, null_left in rows
         )
-        return DecisionTree(row.mode, row.class_column, kept["class_type"], row.classes, attributes, nodes)
+        return DecisionTree(row.mode, row.class_column, trained["class_type"], row.classes, attributes, nodes)
 
     def confusion(self, test: str) -> Matrix:
         """Count the records of a table by class (rows) and predicted class (columns), in one scan.
@@ -188,11 +188,11 @@ def accuracy(matrix: Sequence[Sequence[int]]) -> float:
 def models(engine: Engine) -> list[ModelRow]:
     if "models" not in parts(engine):
         return []
-    return [_row(found) for found in engine.look_up(text("trees/models"), step="models")]
+    return [_row(row) for row in engine.look_up(text("trees/models"), step="models")]
 
 
-def _row(found: tuple[Any, ...]) -> ModelRow:
-    model, mode, source, predicted, classes, rows, parameters, test, matrix, *made = found
+def _row(row: tuple[Any, ...]) -> ModelRow:
+    model, mode, source, predicted, classes, rows, parameters, test, matrix, *made = row
     tested = None if matrix is None else tuple(map(tuple, matrix))
     return ModelRow(
         model, mode, source, predicted, tuple(classes), rows, json.loads(parameters), test, tested, *made
@@ -236,7 +236,7 @@ def store_model(
     records by predicted class.
     """
     macro = check_model_name(engine, name)
-    kept = {
+    trained = {
         "schema": macro.schema,
         "class_type": tree.class_type,
         "attributes": [asdict(attribute) for attribute in tree.attributes],
@@ -248,7 +248,7 @@ def store_model(
         "class": tree.class_column,
         "classes": list(tree.classes),
         "rows": tree.root.records,
-        "parameters": json.dumps({**parameters, KEPT: kept}, ensure_ascii=False),
+        "parameters": json.dumps({**parameters, KEPT: trained}, ensure_ascii=False),
         "test": test,
         "confusion": None if confusion is None else [list(row) for row in confusion],
         "version": __version__,

@@ -87,14 +87,14 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 
 def _check(request: TrainRequest) -> None:
     check_choice("mode", request.mode, MODES)
-    for option, given, least, most in (
+    for option, value, least, most in (
         ("--intervals", request.intervals, 2, MOST_INTERVALS),
         ("--max-depth", request.max_depth, 0, MOST_DEPTH),
         ("--min-split", request.min_split, 2, None),
     ):
-        if given is not None and (given < least or (most is not None and given > most)):
+        if value is not None and (value < least or (most is not None and value > most)):
             allowed = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise InvalidOption(f"{option} {given} cannot be used.", f"Give a whole number, {allowed}.")
+            raise InvalidOption(f"{option} {value} cannot be used.", f"Give a whole number, {allowed}.")
     if request.mode == "original" and request.noise:
         raise InvalidOption(
             "The mode original knows of no noise, yet --noise is given.",
@@ -109,31 +109,31 @@ def _least_split(request: TrainRequest, records: int) -> int:
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    read, label, found = features(engine, source, table, request, progress)
-    item = next(item for item in engine.columns(read) if item.name == label)
-    elsewhere = is_stand_in(engine, read)
+    rows, label, usable = features(engine, source, table, request, progress)
+    item = next(item for item in engine.columns(rows) if item.name == label)
+    elsewhere = is_stand_in(engine, rows)
     if elsewhere and item.type == "BLOB":  # bytes have no text that is the same everywhere
         raise InvalidSource(
             f"Class column {label!r} of {source} holds bytes.", "Make it a text in a view there."
         )
-    classes, counts = classes_of(engine, read, item)
+    classes, counts = classes_of(engine, rows, item)
     local = mode == "local" and sum(counts) >= SMALL
     if mode == "local" and not local:
         warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
     growth = TreeGrowth(
         engine,
-        TrainingValues(read, item, classes, found),
+        TrainingValues(rows, item, classes, usable),
         _least_split(request, sum(counts)),
         MOST_DEPTH if request.max_depth is None else request.max_depth,
-        local and any(feature.noise is not None for feature in found),
+        local and any(feature.noise is not None for feature in usable),
         progress,
     )
     growth.read(by_class=mode != "global")
     progress.start(f"growing a tree ({mode})")
-    nodes, attributes = growth.grow(counts), tuple(feature.attribute for feature in found)
-    kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
+    nodes, attributes = growth.grow(counts), tuple(feature.attribute for feature in usable)
+    nodes_left = pruned(nodes, attributes) if request.prune else numbered(nodes)
     class_type = plain_type(dict(engine.columns(table))[label]).sql("duckdb")
-    return DecisionTree(mode, label, class_type, classes, attributes, kept)
+    return DecisionTree(mode, label, class_type, classes, attributes, nodes_left)
 
 
 # -- growing ----------------------------------------------------------------------------------------
@@ -217,9 +217,9 @@ class TreeGrowth:
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
-            found = self._counted(nodes, part, first, level)
-            self._check_total(found, sum(item.node.records for item in part))
-            counts = self._counts(found, first, len(part), classes)
+            rows = self._counted(nodes, part, first, level)
+            self._check_total(rows, sum(item.node.records for item in part))
+            counts = self._counts(rows, first, len(part), classes)
             ends = self._reconstruct(part, counts)
             tables = [of[:, offset:] for of, offset in zip(counts, self.offsets, strict=True)]
             splits = best_splits(tables, [feature.nominal for feature in self.features])
@@ -254,9 +254,9 @@ class TreeGrowth:
 
         return counts_elsewhere(self.engine, values.table, query)
 
-    def _check_total(self, found: CodeCounts, records: int) -> None:
+    def _check_total(self, rows: CodeCounts, records: int) -> None:
         for place in range(len(self.features)):
-            if int(found["records"][found["attribute"] == place].sum()) != records:
+            if int(rows["records"][rows["attribute"] == place].sum()) != records:
                 raise InvalidSource(
                     f"{source_of(self.engine, self.values.table).shown} does not have the same "
                     "records at each look.",
@@ -320,10 +320,10 @@ class TreeGrowth:
             own = [position for position, item in enumerate(level) if place not in item.settled]
             if not own:
                 continue
-            feature, offset, found = self.features[place], self.offsets[place], counts[place]
-            bins = found[own, :offset].transpose(0, 2, 1).reshape(-1, offset)
+            feature, offset, own_counts = self.features[place], self.offsets[place], counts[place]
+            bins = own_counts[own, :offset].transpose(0, 2, 1).reshape(-1, offset)
             of_nodes = reconstructed_ends(bins, feature.kernel).reshape(len(own), -1, feature.cells)
             cells = np.diff(of_nodes, axis=2, prepend=0)
-            found[own, offset : offset + feature.cells] = cells.transpose(0, 2, 1)
+            own_counts[own, offset : offset + feature.cells] = cells.transpose(0, 2, 1)
             ends |= {(position, place): of_nodes[number] for number, position in enumerate(own)}
         return ends

@@ -109,10 +109,9 @@ def called(tree: DecisionTree, macro: str) -> str:
 # -- prediction -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("names", [("x", "y", "job"), HOSTILE])
 @pytest.mark.parametrize("seed", range(6))
-def test_macro_and_table_predict_what_a_walk_down_the_tree_does(names: tuple[str, ...], seed: int) -> None:
-    con = duckdb.connect()
+def test_macro_and_table_predict_what_a_walk_down_the_tree_does(seed: int) -> None:
+    con, names = duckdb.connect(), HOSTILE if seed % 2 else ("x", "y", "job")
     tree, records = grown(12, seed, names=names), filled(con, names)
     expected = [walked(tree, record) for record in records]
     model = stored(con, tree)
