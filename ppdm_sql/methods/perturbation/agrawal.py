@@ -49,7 +49,7 @@ def generate_agrawal(engine: Engine, asked: AgrawalRequest, progress: Progress) 
     place = check_free(engine, asked.into)
     target = Table(asked.into, place.schema, place.catalog)
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
-    kept = (0, 0)
+    written = (0, 0)
     try:
         progress.start(f"generating {asked.into}")
         with engine.workspace(), engine.transaction():
@@ -57,19 +57,19 @@ def generate_agrawal(engine: Engine, asked: AgrawalRequest, progress: Progress) 
                 bind("perturbation/create_agrawal", tables={"target": target}), step="create agrawal"
             )
             for part in itertools.count():
-                if not (left := asked.rows - sum(kept)):
+                if not (left := asked.rows - sum(written)):
                     break
                 drawn = min(MOST_DRAWN, 3 * left + 100 if asked.balanced else left)
                 with registered(engine, _draws(seed, part, drawn)) as draws:
                     tables, values = {"draws": draws}, {"function": asked.function}
                     drawing = bind("perturbation/agrawal_candidates", tables=tables, values=values)
                     candidates = engine.materialize("candidates", drawing)
-                kept = _keep(engine, candidates, target, asked, kept)
+                written = _keep(engine, candidates, target, asked, written)
                 engine.discard(candidates)
-                progress.update(records=sum(kept))
+                progress.update(records=sum(written))
     finally:
         progress.stop()
-    return Generated(asked.into, seed, dict(zip(CLASSES, kept, strict=True)))
+    return Generated(asked.into, seed, dict(zip(CLASSES, written, strict=True)))
 
 
 def _check(asked: AgrawalRequest) -> None:

@@ -109,17 +109,17 @@ def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression
         measures=[*means, *(sql("covar_pop(y{i}, y{j})", i=i, j=j) for i, j in pairs)],
         values=_finite(columns, "y"),
     )
-    found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
+    measured = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
-    for (i, j), number in zip(pairs, found[size:], strict=True):
+    for (i, j), number in zip(pairs, measured[size:], strict=True):
         covariances[i, j] = covariances[j, i] = number
-    return JointMoments(records, found[:size], covariances)
+    return JointMoments(records, measured[:size], covariances)
 
 
 def _finite(columns: Sequence[exp.Expression], prefix: str) -> list[Statement]:
     """Give columns as finite numbers, NULL for others, called by a letter and their place."""
     number = f"CASE WHEN isfinite({{c}}::DOUBLE) THEN {{c}}::DOUBLE END AS {prefix}{{place}}"
-    return [sql(number, c=found, place=place) for place, found in enumerate(columns)]
+    return [sql(number, c=item, place=place) for place, item in enumerate(columns)]
 
 
 THRESHOLD = 0.25
@@ -180,18 +180,18 @@ def filter_attack(
     """
     if len(noises) < 2:
         return None
-    found = joint_moments(engine, table, released)
-    if not found.records or not np.isfinite(found.covariances).all():
+    moments = joint_moments(engine, table, released)
+    if not moments.records or not np.isfinite(moments.covariances).all():
         return None
     deviations = np.array([deviation(noise) for noise in noises.values()])
     mixed = np.eye(len(noises)) if mixing is None else mixing
-    variances = np.diag(found.covariances)
+    variances = np.diag(moments.covariances)
     each = [
-        _linear_filter(np.array([[variance]]), np.array([[noise]]), found.records)[0, 0]
+        _linear_filter(np.array([[variance]]), np.array([[noise]]), moments.records)[0, 0]
         for variance, noise in zip(variances, deviations, strict=True)
     ]
-    together = _linear_filter(found.covariances, deviations[:, None] * mixed, found.records)
-    errors = _errors(engine, table, released, original, found.means, [np.diag(each), together])
+    together = _linear_filter(moments.covariances, deviations[:, None] * mixed, moments.records)
+    errors = _errors(engine, table, released, original, moments.means, [np.diag(each), together])
     removed = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0).tolist()
     alone, of_all = ({n: round(r, DIGITS) for n, r in zip(noises, of, strict=True)} for of in removed)
     return Attack(alone, of_all, correlated=mixing is not None)
@@ -213,8 +213,8 @@ def _linear_filter(covariances: Floats, factor: Floats, records: int) -> Floats:
     """
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ covariances @ inverse.T)
-    kept = values > (1 + math.sqrt(len(values) / records)) ** 2
-    shares = np.where(kept, 1 - 1 / np.where(kept, values, 1.0), 0.0)
+    holds_data = values > (1 + math.sqrt(len(values) / records)) ** 2
+    shares = np.where(holds_data, 1 - 1 / np.where(holds_data, values, 1.0), 0.0)
     return np.asarray((factor @ vectors * shares) @ vectors.T @ inverse)
 
 
@@ -234,7 +234,7 @@ def _errors(
         for weights in filters
         for i, row in enumerate(weights)
     ]
-    (found,) = aggregated(
+    (squares,) = aggregated(
         engine,
         table,
         "SELECT {errors} FROM (SELECT {centred} FROM (SELECT {values} FROM {rows}) AS v) AS c",
@@ -243,7 +243,7 @@ def _errors(
         centred=centred,
         values=[*_finite(noisy, "y"), *_finite(true, "x")],
     )
-    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
+    squared = np.array([0.0 if error is None else error for error in squares], dtype=np.float64)
     return squared.reshape(len(filters), len(noisy))
 
 

@@ -103,14 +103,14 @@ def _counting(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | 
     """
     types, source = dict(engine.columns(table)), source_of(engine, table)
     classes = [] if by is None else [by]
-    given = [Column("attribute", "INTEGER"), *(Column("class", types[name]) for name in classes)]
-    given += [Column("cell", "INTEGER"), Column("records", "BIGINT")]
+    outputs = [Column("attribute", "INTEGER"), *(Column("class", types[name]) for name in classes)]
+    outputs += [Column("cell", "INTEGER"), Column("records", "BIGINT")]
     for number, (name, cells) in enumerate(bins.items()):
         part = partial(_counted, number=number, item=Column(name, types[name]), bins=cells)
         part = partial(part, classes=[Column(name, types[name]) for name in classes])
         if isinstance(cells, Grid) and is_stand_in(engine, table):
-            found = source.grouped(engine, over(part), given, step="histogram")
-            yield sql("SELECT {c} FROM {found}", c=[column(item.name) for item in given], found=found)
+            counts = source.grouped(engine, over(part), outputs, step="histogram")
+            yield sql("SELECT {c} FROM {counts}", c=[column(item.name) for item in outputs], counts=counts)
         else:
             values = source.counted(engine, list(dict.fromkeys([*classes, name])), None)
             records = None if values.count is None else sql("sum({n})", n=column(values.count))

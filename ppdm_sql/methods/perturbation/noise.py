@@ -120,36 +120,43 @@ class NoiseSpec:
 def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
     """Give the noise that is meant, on a domain; what the specification itself says comes first."""
     if asked.kind == "retain":
-        return _retained(asked, asked.values or tuple(values))
+        values = asked.values or tuple(values)
+        if len(set(values)) < 2:
+            name = asked.column or "job"
+            raise InvalidOption(
+                f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
+                f"List all possible values, such as --noise {name}=retain 0.7 of clerk,nurse.",
+            )
+        return Retain(asked.amount, values)
     if asked.kind == "cells" and asked.edges:
         return Cells(asked.edges)
-    given = asked.domain or domain
-    if given is None:
+    known = asked.domain or domain
+    if known is None:
         raise InvalidOption(
             f"The range of the original values of {asked.column!r} is not known.",
             f"Give it, such as --range {asked.column or 'salary'}=20000,150000.",
         )
-    if not (math.isfinite(given.width) and given.width > 0):
+    if not (math.isfinite(known.width) and known.width > 0):
         raise InvalidOption(
             f"The range of {asked.column!r} holds a single value or is not finite, which measures no noise.",
             f"Give that of all possible values, such as --range {asked.column or 'salary'}=20000,150000.",
         )
     scale = asked.amount
     if asked.level:
-        scale = scale_for(asked.kind, asked.amount, given.width, asked.confidence)
-    if max(-given.lower, given.upper, scale) > LARGEST:
+        scale = scale_for(asked.kind, asked.amount, known.width, asked.confidence)
+    if max(-known.lower, known.upper, scale) > LARGEST:
         raise InvalidOption(
             f"Values or noise of {asked.column!r} are too large for their variance to be a number.",
             "Give it in another unit, in a view.",
         )
     if asked.kind == "cells":
-        return _equal_cells(asked, given)
+        return _equal_cells(asked, known)
     if scale < SMALLEST:
         raise InvalidOption(
             f"The noise of {asked.column!r} is too small to compute with.",
             f"Write the column in another unit, or give a scale: --noise {asked.column or 'n'}=gaussian 1.",
         )
-    return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, given, asked.rounded)
+    return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, known, asked.rounded)
 
 
 def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
@@ -163,29 +170,12 @@ def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
     return Cells((domain.lower, *inner, domain.upper))
 
 
-def _retained(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
-    if len(set(values)) < 2:
-        raise InvalidOption(
-            f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
-            f"List all possible values, such as --noise {asked.column or 'job'}=retain 0.7 of clerk,nurse.",
-        )
-    return Retain(asked.amount, values)
-
-
 def rounding_of(noise: AdditiveNoise) -> float:
-    """Give the unit to which noisy values are rounded, or its upper bound where decimals are kept.
-
-    Without rounding to the grid of the original it is a power of two, about a millionth of the scale: enough
-    that the last bits of a sum of floating-point numbers do not tell what was added.
-
-    Source: Mironov 2012, "On Significance of the Least Significant Bits for Differential Privacy".
-
-    Example:
-        >>> rounding_of(Gaussian(1.5, Domain(0, 1))) == 2**-20
-        True
-    """
+    """Give the unit to which noisy values are rounded, or its upper bound where decimals are kept."""
     if noise.rounded:
         return 1.0 if noise.domain.whole else min(1.0, noise.scale)
+    # a power of two, so that the last bits of a sum do not tell what was added (Mironov 2012, "On
+    # Significance of the Least Significant Bits for Differential Privacy")
     return float(2.0 ** (math.floor(math.log2(noise.scale)) - 20))
 
 
@@ -198,13 +188,12 @@ def noise_kind(noise: Noise) -> Kind:
 
 
 def as_json(noise: Noise) -> dict[str, Any]:
-    """Give the noise as JSON can hold it."""
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(noise).items()}
     return {"kind": noise_kind(noise), **fields}
 
 
-def from_json(found: Mapping[str, Any]) -> Noise:
-    kind, fields = found["kind"], {name: value for name, value in found.items() if name != "kind"}
+def from_json(record: Mapping[str, Any]) -> Noise:
+    kind, fields = record["kind"], {name: value for name, value in record.items() if name != "kind"}
     if kind == "cells":
         return Cells(tuple(fields["edges"]))
     if kind == "retain":
@@ -262,16 +251,18 @@ def parse_noise(text: str, column: str = "") -> NoiseSpec:
         raise InvalidOption(
             f"Noise is given as a text, not as {kind_of(text)}.", "Write it as 'gaussian 100%'."
         )
-    found = _NOISE.fullmatch(text)
-    if found is None:
+    match = _NOISE.fullmatch(text)
+    if match is None:
         raise InvalidOption(
             f"--noise {text!r} cannot be read.", "Write it as --noise 'salary=gaussian 100%', for instance."
         )
-    kind, rest = cast(Kind, found["kind"].lower()), found["rest"].strip()
-    asked = NoiseSpec(_name(found["column"] or "") or column, kind)
+    kind, rest = cast(Kind, match["kind"].lower()), match["rest"].strip()
+    name = (match["column"] or "").strip()
+    name = name[1:-1].replace('""', '"') if name.startswith('"') else name
+    spec = NoiseSpec(name or column, kind)
     if kind == "cells":
-        return _cells(asked, rest, text)
-    return _retain(asked, rest, text) if kind == "retain" else _added(asked, rest, text)
+        return _cells(spec, rest, text)
+    return _retain(spec, rest, text) if kind == "retain" else _added(spec, rest, text)
 
 
 def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
@@ -280,11 +271,11 @@ def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]
     if isinstance(given, Mapping):
         return [parse_noise(text, column) for column, text in by_name(given, "noise").items()]
     given = listed(given, "Noises")
-    read = [parse_noise(text) for text in given]
-    for text, asked in zip(given, read, strict=True):
-        if not asked.column:
+    specs = [parse_noise(text) for text in given]
+    for text, spec in zip(given, specs, strict=True):
+        if not spec.column:
             raise InvalidOption(f"--noise {text!r} names no column.", f"Write it as --noise 'salary={text}'.")
-    return read
+    return specs
 
 
 def written_name(column: str) -> str:
@@ -293,25 +284,20 @@ def written_name(column: str) -> str:
     return column if plain else quoted(column)
 
 
-def _name(text: str) -> str:
-    text = text.strip()
-    return text[1:-1].replace('""', '"') if text.startswith('"') else text
-
-
 def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
     return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[asked.kind]}.")
 
 
 def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read a scale or level and the clauses that follow it."""
-    found = _AMOUNT.match(rest)
-    if found is None:
+    match = _AMOUNT.match(rest)
+    if match is None:
         raise _refused(asked, text, "there is no scale or privacy level")
-    level = bool(found[2])
-    amount = float(found[1]) / (100 if level else 1)
+    level = bool(match[2])
+    amount = float(match[1]) / (100 if level else 1)
     if not (math.isfinite(amount) and amount > 0):
         raise _refused(asked, text, "the noise must be above 0")
-    asked, rest = replace(asked, amount=amount, level=level), rest[found.end() :]
+    asked, rest = replace(asked, amount=amount, level=level), rest[match.end() :]
     words = set[str]()
     bounds: tuple[float, float] | None = None
     while rest.strip():
@@ -340,31 +326,28 @@ def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
 
 def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read edges, or a number of cells and how they are cut."""
-    if found := _LIST.fullmatch(rest):
-        edges = tuple(float(part) for part in found[0].split(","))
-        if (
-            len(edges) < 3
-            or not all(a < b for a, b in pairwise(edges))
-            or not math.isfinite(edges[-1] - edges[0])
-        ):
+    if match := _LIST.fullmatch(rest):
+        edges = tuple(float(part) for part in match[0].split(","))
+        ascending = all(a < b for a, b in pairwise(edges))
+        if len(edges) < 3 or not ascending or not math.isfinite(edges[-1] - edges[0]):
             raise _refused(asked, text, "edges are three or more ascending numbers")
         return replace(asked, edges=edges)
-    found = re.fullmatch(r"(\d+)(?:\s+(equal-width|equal-frequency))?", rest, re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"(\d+)(?:\s+(equal-width|equal-frequency))?", rest, re.IGNORECASE)
+    if match is None:
         raise _refused(asked, text, "it is neither a number of cells nor their edges")
-    if not 2 <= int(found[1]) <= 10_000:
+    if not 2 <= int(match[1]) <= 10_000:
         raise _refused(asked, text, "the number of cells is not between 2 and 10000")
-    way = cast(Way, (found[2] or "equal-width").lower())
-    return replace(asked, amount=float(found[1]), way=way)
+    way = cast(Way, (match[2] or "equal-width").lower())
+    return replace(asked, amount=float(match[1]), way=way)
 
 
 def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read the probability of keeping a value and, if they are listed, all values."""
-    found = _AMOUNT.match(rest)
-    listed = None if found is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[found.end() :], re.DOTALL)
-    if found is None or listed is None:
+    match = _AMOUNT.match(rest)
+    listed = None if match is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[match.end() :], re.DOTALL)
+    if match is None or listed is None:
         raise _refused(asked, text, "it does not say how likely a value is kept")
-    probability = float(found[1]) / (100 if found[2] else 1)
+    probability = float(match[1]) / (100 if match[2] else 1)
     if not 0 < probability < 1:
         raise _refused(asked, text, "the probability that a value is kept is between 0 and 1")
     values = _values(asked, listed[1], text) if listed[1] else ()
@@ -374,11 +357,11 @@ def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
 def _values(asked: NoiseSpec, listed: str, text: str) -> tuple[str, ...]:
     values, place = [], 0
     while place < len(listed):
-        found = _VALUE.match(listed, place)
-        if found is None:
+        match = _VALUE.match(listed, place)
+        if match is None:
             raise _refused(asked, text, "the values are not a list")
-        values.append(found[2] if found[1] is None else found[1].replace("''", "'"))
-        place = found.end()
+        values.append(match[2] if match[1] is None else match[1].replace("''", "'"))
+        place = match.end()
     if len(values) < 2 or len(set(values)) < len(values):
         raise _refused(asked, text, "the values are not two or more different ones")
     return tuple(values)
@@ -400,22 +383,22 @@ def noise_of(
     What is given, as for ``--noise`` and ``--range``, comes first, column by column; then what the catalogue
     says, where the table is a release of this database; then the comments that an exported file keeps.
     """
-    found = engine.find(table)
-    columns = {item.name: item for item in engine.columns(found)}
+    rows = engine.find(table)
+    columns = {item.name: item for item in engine.columns(rows)}
     domains = domains_given(ranges or {}, list(columns.values()), table=table)
-    known = _commented(engine, found) | _catalogued(engine, found)
-    given: dict[str, Noise] = {}
-    for asked in parse_all_noise(noise):
-        name = resolve(asked.column, list(columns), table=table)
-        unlisted = asked.kind == "retain" and not asked.values
-        values = tuple(categories(engine, found, columns[name])) if unlisted else ()
-        given[name] = resolve_noise(replace(asked, column=name), domains.get(name), values)
-    if not known and not given:
+    known = _commented(engine, rows) | _catalogued(engine, rows)
+    own: dict[str, Noise] = {}
+    for spec in parse_all_noise(noise):
+        name = resolve(spec.column, list(columns), table=table)
+        unlisted = spec.kind == "retain" and not spec.values
+        values = tuple(categories(engine, rows, columns[name])) if unlisted else ()
+        own[name] = resolve_noise(replace(spec, column=name), domains.get(name), values)
+    if not known and not own:
         raise InvalidOption(
             f"Nothing is known of the noise in {table!r}, which is no release of this database.",
             "Give it, such as --noise 'salary=gaussian 2500' --range salary=20000,150000.",
         )
-    return known | given
+    return known | own
 
 
 def is_whole(item: Column) -> bool:
@@ -430,7 +413,7 @@ def domains_given(
     known = {item.name: item for item in columns}
     domains = {}
     for name, bounds in ranges.items():
-        found = resolve(name, list(known), table=table)
+        own = resolve(name, list(known), table=table)
         lower, upper = (str(bound).strip() for bound in bounds)
         try:
             domain = parse_noise(f"uniform 1 on {lower},{upper}").domain
@@ -438,21 +421,21 @@ def domains_given(
             domain = None
         if domain is None:
             raise InvalidOption(
-                f"--range of {found!r} is not two ascending numbers.", f"Write it as --range {found}=0,100."
+                f"--range of {own!r} is not two ascending numbers.", f"Write it as --range {own}=0,100."
             )
-        domains[found] = replace(domain, whole=is_whole(known[found]))
+        domains[own] = replace(domain, whole=is_whole(known[own]))
     return domains
 
 
 def categories(engine: Engine, table: Table, item: Column) -> dict[str, int]:
     """List the values of a column as text, in order, with the records of each; refuse more than 1000."""
-    found = value_counts(engine, table, item, MOST_VALUES + 1)
-    if len(found) > MOST_VALUES:
+    counts = value_counts(engine, table, item, MOST_VALUES + 1)
+    if len(counts) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",
             "Give it noise (gaussian, uniform) or cells if it holds numbers, or group its values in a view.",
         )
-    return found
+    return counts
 
 
 def value_counts(
@@ -488,11 +471,11 @@ def _catalogued(engine: Engine, table: Table) -> dict[str, Noise]:
 def _commented(engine: Engine, table: Table) -> dict[str, Noise]:
     """Read the noise out of the comments on columns."""
     where = {"catalog": table.catalog, "schema": table.schema, "name": table.name}
-    found: dict[str, Noise] = {}
+    noises: dict[str, Noise] = {}
     for name, comment in engine.look_up(
         statements.text("release/column_comments"), where, step="column comments"
     ):
         for words in NOISE_COMMENTS:
             if comment.startswith(words):
-                found[name] = resolve_noise(parse_noise(comment.removeprefix(words), name))
-    return found
+                noises[name] = resolve_noise(parse_noise(comment.removeprefix(words), name))
+    return noises

@@ -60,7 +60,12 @@ def noisy_columns(
     """Count the records, and give each column the noise that is asked for, on its domain."""
     numeric = [item for noise, item in asked if noise.kind != "retain"]
     for item in numeric:
-        _refuse_no_numbers(item)
+        if not is_number(item.type):
+            raise InvalidSource(
+                f"Column {item.name!r} holds {type_title(item.type)}, not numbers.",
+                f"For categories give {option_for('--noise', item.name, 'retain 0.7')}; "
+                "cast dates to a number, such as days, in a view.",
+            )
     for name in ranges:
         if name not in {item.name for item in numeric}:
             raise InvalidOption(
@@ -74,15 +79,6 @@ def noisy_columns(
     noisy = [choice.noisy(noise, item) for noise, item in asked]
     choice.notice()
     return records, noisy
-
-
-def _refuse_no_numbers(item: Column) -> None:
-    if not is_number(item.type):
-        raise InvalidSource(
-            f"Column {item.name!r} holds {type_title(item.type)}, not numbers.",
-            f"For categories give {option_for('--noise', item.name, 'retain 0.7')}; "
-            "cast dates to a number, such as days, in a view.",
-        )
 
 
 def _refuse_lost(item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> None:
@@ -178,8 +174,8 @@ class _NoiseChoice:
 
     def _decimals(self, item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> int | None:
         """Give the grid of the original, and refuse or tell of noise that is finer than it."""
-        kept = _DECIMALS.fullmatch(item.type)
-        decimals = 0 if noise.domain.whole else int(kept[1]) if kept else None
+        match = _DECIMALS.fullmatch(item.type)
+        decimals = 0 if noise.domain.whole else int(match[1]) if match else None
         if decimals is not None and noise.scale < 10.0**-decimals:
             if noise.rounded:
                 raise InvalidOption(
@@ -222,8 +218,8 @@ class _NoiseChoice:
             f"The edges of the cells of {item.name} are taken from the data: values that belong to somebody."
         )
         shares = [cell / cells for cell in range(1, cells)]
-        found = quantiles(self.engine, self.table, item.name, shares, statistics.values)
-        inner = sorted({edge for edge in found if domain.lower < edge < domain.upper})
+        cuts = quantiles(self.engine, self.table, item.name, shares, statistics.values)
+        inner = sorted({edge for edge in cuts if domain.lower < edge < domain.upper})
         if not inner:
             raise InvalidSource(
                 f"Almost all values of {item.name!r} are equal, so no cells have equal frequencies.",
@@ -237,16 +233,16 @@ class _NoiseChoice:
                 f"Column {item.name!r} holds {type_title(item.type)}, not categories.",
                 "Cast it to text in a view.",
             )
-        found = categories(self.engine, self.table, item)
+        counts = categories(self.engine, self.table, item)
         if not asked.values:
             self.listed.append(item.name)
-        elif not set(found) <= set(asked.values):
-            records = sum(number for value, number in found.items() if value not in asked.values)
+        elif not set(counts) <= set(asked.values):
+            records = sum(number for value, number in counts.items() if value not in asked.values)
             raise InvalidSource(
                 f"Column {item.name!r} has values that are not listed, in {records:,} records.",
                 f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
             )
-        return resolve_noise(asked, None, tuple(found))
+        return resolve_noise(asked, None, tuple(counts))
 
 
 @dataclass(frozen=True)
@@ -270,11 +266,11 @@ def statistics_of(
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     measures = [sql(_MEASURED, c=column(name, "s"), v=as_double(name)) for name in names]
     query = "SELECT {measures} FROM {rows}"
-    ((records, *found),) = aggregated(
+    ((records, *row),) = aggregated(
         engine, table, query, step="column_statistics", measures=[Statement("count(*)"), *measures]
     )
-    places = range(0, len(found), 5)
-    measured = (ColumnStatistics(*found[place : place + 5]) for place in places)
+    places = range(0, len(row), 5)
+    measured = (ColumnStatistics(*row[place : place + 5]) for place in places)
     return int(records), dict(zip(names, measured, strict=True))
 
 
@@ -313,7 +309,7 @@ def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], 
     if not values:
         return []
     places = [max(1, values - math.floor(values - values * share)) for share in shares]
-    (found,) = aggregated(
+    (edges,) = aggregated(
         engine,
         table,
         "SELECT {least} FROM (SELECT v, CAST(sum(n) OVER (ORDER BY v) AS BIGINT) AS reached "
@@ -322,4 +318,4 @@ def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], 
         least=[sql("min(v) FILTER (WHERE reached >= {place})", place=place) for place in places],
         v=as_double(name),
     )
-    return [float(edge) for edge in found]
+    return [float(edge) for edge in edges]

@@ -80,9 +80,9 @@ def find_persons(
     query = "SELECT who AS person, {same} FROM ({each}) AS rows GROUP BY who"
     table = engine.materialize("persons", sql(query, same=same or [Statement("TRUE AS same")], each=each))
     counts = [Statement("count(*)"), *(sql("count(*) FILTER (WHERE NOT same{i})", i=i) for i in drawn)]
-    ((_, *found),) = engine.query(sql("SELECT {n} FROM {t}", n=counts, t=table), step="persons")
+    ((_, *varying),) = engine.query(sql("SELECT {n} FROM {t}", n=counts, t=table), step="persons")
     names = [noisy[place].column.name for place in drawn]
-    return DrawnPersons(table, who, {name: int(n) for name, n in zip(names, found, strict=True) if n})
+    return DrawnPersons(table, who, {name: int(n) for name, n in zip(names, varying, strict=True) if n})
 
 
 # -- the rows ----------------------------------------------------------------------------------------
@@ -188,9 +188,9 @@ def packed_text(
         return {}
     few = "approx_count_distinct({c}) BETWEEN 1 AND {most}"
     known = [sql(few, c=item.expression, most=released_rows.MOST_PACKED) for item in texts]
-    (found,) = engine.query(sql("SELECT {n} FROM {t} AS s", n=known, t=table), step="text values")
+    (few_values,) = engine.query(sql("SELECT {n} FROM {t} AS s", n=known, t=table), step="text values")
     packed = dict[str, exp.Expression]()
-    for item in (item for item, is_few in zip(texts, found, strict=True) if is_few):
+    for item in (item for item, is_few in zip(texts, few_values, strict=True) if is_few):
         listing = "SELECT DISTINCT {c} FROM {t} AS s WHERE {c} IS NOT NULL ORDER BY ALL"
         kind = engine.enumerate_values(sql(listing, c=item.expression, t=table))
         values = exp.DataType.build(str(kind), dialect="duckdb", udt=True)
@@ -252,9 +252,9 @@ def averaging_attack(engine: Engine, table: Table, noisy: Sequence[NoisyColumn])
     means = [sql("avg(r{i} - x{i}) AS e{i}", i=place) for place, _ in places.values()]
     errors = [sql("sqrt(avg(e{i} * e{i}))", i=place) for place, _ in places.values()]
     query = "SELECT {errors} FROM (SELECT {means} FROM {table} GROUP BY who) AS p"
-    (found,) = engine.query(sql(query, errors=errors, means=means, table=table), step="averaging")
+    (measured,) = engine.query(sql(query, errors=errors, means=means, table=table), step="averaging")
     return {
         name: round(min(1.0, max(0.0, 1 - error / deviation(noise))), 6)
-        for (name, (_, noise)), error in zip(places.items(), found, strict=True)
+        for (name, (_, noise)), error in zip(places.items(), measured, strict=True)
         if error is not None
     }

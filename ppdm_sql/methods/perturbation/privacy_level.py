@@ -44,5 +44,4 @@ def level_of(kind: Metric, scale: float, width: float, confidence: float = CONFI
 
 
 def scale_for(kind: Metric, level: float, width: float, confidence: float = CONFIDENCE) -> float:
-    """Give the scale that has a privacy level, the reverse of :func:`level_of`."""
     return level * width / interval_width(kind, 1.0, confidence)

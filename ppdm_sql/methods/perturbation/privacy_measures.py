@@ -117,13 +117,9 @@ def _information(noise: AdditiveNoise, grid: Grid, shares: Floats) -> float:
         placed[:, fine // 2] = shares
         return entropy(np.convolve(placed.ravel(), moved)) - entropy(moved)
     placed[:] = shares[:, None] / fine
-    return entropy(np.convolve(placed.ravel(), moved)) + math.log2(width) - _noise_entropy(noise)
-
-
-def _noise_entropy(noise: AdditiveNoise) -> float:
-    if isinstance(noise, Uniform):
-        return math.log2(2 * noise.scale)
-    return math.log2(noise.scale * math.sqrt(2 * math.pi * math.e))
+    # the entropy of the noise itself is the logarithm of this width
+    own = noise.scale * (2 if isinstance(noise, Uniform) else math.sqrt(2 * math.pi * math.e))
+    return entropy(np.convolve(placed.ravel(), moved)) + math.log2(width) - math.log2(own)
 
 
 def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Floats) -> tuple[Floats, Floats]:
@@ -151,8 +147,8 @@ def _shortest(below: Floats, edges: Floats) -> Floats:
 
 def noise_measures(name: str, noise: Noise) -> list[MeasureRow]:
     if isinstance(noise, Retain):
-        kept = noise.probability + (1 - noise.probability) / len(noise.values)
-        return [(f"expected share of true values: {name}", 1.0, kept)]
+        true_share = noise.probability + (1 - noise.probability) / len(noise.values)
+        return [(f"expected share of true values: {name}", 1.0, true_share)]
     if isinstance(noise, Cells):
         narrowest = min(b - a for a, b in pairwise(noise.edges))
         level = level_of("cells", narrowest, noise.edges[-1] - noise.edges[0])
@@ -186,11 +182,11 @@ def column_measures(
         f"{'r' if isinstance(it.noise, Cells) else 'x'}{i}": _bins(it.noise, records)
         for i, it in enumerate(noisy)
     }
-    found = histograms(engine, table, bins).found
+    by_column = histograms(engine, table, bins).found
     measures: list[MeasureRow] = []
     for it, (working, grid) in zip(noisy, bins.items(), strict=True):
         measures += noise_measures(it.column.name, it.noise)
-        counts: Floats = found[working][0].counts
+        counts: Floats = by_column[working][0].counts
         if counts.sum() > 0:
             measures += _remaining(it, grid if isinstance(grid, Grid) else None, counts)
     return measures

@@ -56,7 +56,6 @@ MOST_OUTSIDE = 0.5
 def reconstruct(
     engine: Engine, source: str, options: ReconstructRequest, progress: Progress
 ) -> Reconstruction:
-    """Estimate the distributions of the original values, and write them into a table."""
     return ReconstructRun(engine, source, options, progress).make()
 
 
@@ -88,13 +87,13 @@ class ReconstructRun:
                     f"Give it, such as {option_for('--noise', name, 'gaussian 2500')} "
                     f"{option_for('--range', name, '20000,150000')}.",
                 )
-        found = {name: known[name] for name in wanted or known if name != self.by}
-        if not found:
+        noises = {name: known[name] for name in wanted or known if name != self.by}
+        if not noises:
             raise InvalidOption(
                 f"No noise is known but that of the class column {self.by!r}.",
                 "Name a column with --column, and give its noise with --noise.",
             )
-        return found
+        return noises
 
     def make(self) -> Reconstruction:
         place = check_free(self.engine, self.options.into)
@@ -126,26 +125,26 @@ class ReconstructRun:
         }
         counted = histograms(self.engine, rows, bins, self.by)
         self.progress.start("reconstructing")
-        found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
-        return Reconstruction(self.options.into, tuple(found), self.by), counted.codes
+        distributions = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
+        return Reconstruction(self.options.into, tuple(distributions), self.by), counted.codes
 
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""
         added = {name: n for name, n in self.noise.items() if isinstance(n, AdditiveNoise)}
-        given = self.options.intervals
-        records = 0 if given or not added else count_values(self.engine, self.table, list(added))
-        return {name: grid_for(noise, records, given) for name, noise in added.items()}
+        intervals = self.options.intervals
+        records = 0 if intervals or not added else count_values(self.engine, self.table, list(added))
+        return {name: grid_for(noise, records, intervals) for name, noise in added.items()}
 
     def _distributions(self, name: str, grid: Grid | None, counted: Histograms) -> list[Distribution]:
         """Reconstruct one column, class by class; classes without a value are left out."""
-        found, noise = counted.found[name], self.noise[name]
-        self._check_counts(name, found)
-        live = [code for code, histogram in enumerate(found) if histogram.counts.any()]
-        if missing := len(found) - len(live):
+        counts, noise = counted.found[name], self.noise[name]
+        self._check_counts(name, counts)
+        live = [code for code, histogram in enumerate(counts) if histogram.counts.any()]
+        if missing := len(counts) - len(live):
             self.progress.notice(
-                f"{name}: {missing} of {len(found)} classes have no values and no distribution."
+                f"{name}: {missing} of {len(counts)} classes have no values and no distribution."
             )
-        estimated, negative = self._estimated(noise, grid, np.stack([found[code].counts for code in live]))
+        estimated, negative = self._estimated(noise, grid, np.stack([counts[code].counts for code in live]))
         return [
             Distribution(
                 attribute=name,
@@ -155,9 +154,9 @@ class ReconstructRun:
                 edges=_edges(noise, grid),
                 values=noise.values if isinstance(noise, Retain) else (),
                 probabilities=estimated.probabilities[place],
-                records=int(found[code].counts.sum()),
-                outside=found[code].outside,
-                nulls=found[code].nulls,
+                records=int(counts[code].counts.sum()),
+                outside=counts[code].outside,
+                nulls=counts[code].nulls,
                 iterations=int(estimated.iterations[place]),
                 converged=bool(estimated.converged[place]),
                 negative=int(negative[place]),
@@ -166,9 +165,9 @@ class ReconstructRun:
             for place, code in enumerate(live)
         ]
 
-    def _check_counts(self, name: str, found: Sequence[Histogram]) -> None:
-        values = sum(int(histogram.counts.sum()) for histogram in found)
-        outside = sum(histogram.outside for histogram in found)
+    def _check_counts(self, name: str, counts: Sequence[Histogram]) -> None:
+        values = sum(int(histogram.counts.sum()) for histogram in counts)
+        outside = sum(histogram.outside for histogram in counts)
         if outside > MOST_OUTSIDE * max(values, outside):
             kind = noise_kind(self.noise[name])
             raise InvalidSource(
@@ -186,8 +185,8 @@ class ReconstructRun:
         if isinstance(noise, Cells):
             return _exact(counts / counts.sum(axis=1, keepdims=True)), none
         if isinstance(noise, Retain) and options.categorical == "inversion":
-            found, below = invert_randomization(counts, noise)
-            return _exact(found), below.sum(axis=1)
+            shares, below = invert_randomization(counts, noise)
+            return _exact(shares), below.sum(axis=1)
         if isinstance(noise, Retain):
             matrix = category_kernel(noise)
         else:
@@ -300,14 +299,14 @@ class Reconstruction(Result):
     @property
     def converged(self) -> bool:
         """Whether the chi-square criterion was met everywhere."""
-        return all(found.converged for found in self.distributions)
+        return all(item.converged for item in self.distributions)
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The columns of the table: those of all that are needed for what was reconstructed."""
-        numbers = any(found.edges is not None for found in self.distributions)
-        categories = any(found.edges is None for found in self.distributions)
-        several = len({found.attribute for found in self.distributions}) > 1
+        numbers = any(item.edges is not None for item in self.distributions)
+        categories = any(item.edges is None for item in self.distributions)
+        several = len({item.attribute for item in self.distributions}) > 1
         wanted = {
             "attribute": several,
             "lower": numbers,
@@ -351,15 +350,14 @@ class Reconstruction(Result):
         return ResultTable(title, ("column", *classes, *names), list(titled))
 
     def notices(self) -> list[str]:
-        """Say what the user should know of the values."""
         return [text for name in self._attributes() for text in self._notices(name)]
 
     def unconverged(self) -> list[str]:
         """Say where the iterations did not come as far as was asked."""
         texts = []
         for name in self._attributes():
-            of = [found for found in self.distributions if found.attribute == name]
-            if late := sum(not found.converged for found in of):
+            of = [item for item in self.distributions if item.attribute == name]
+            if late := sum(not item.converged for item in of):
                 texts.append(
                     f"{name}: the cap stopped {late} of {len(of)} iterations before the chi-square criterion "
                     "was met; see --max-iterations and --fraction."
@@ -367,10 +365,10 @@ class Reconstruction(Result):
         return texts
 
     def _attributes(self) -> list[str]:
-        return list(dict.fromkeys(found.attribute for found in self.distributions))
+        return list(dict.fromkeys(item.attribute for item in self.distributions))
 
     def _notices(self, name: str) -> list[str]:
-        of = [found for found in self.distributions if found.attribute == name]
+        of = [item for item in self.distributions if item.attribute == name]
         nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
         beyond = (
             "lie farther out than the noise takes any value of the range; they count to the end intervals"
@@ -387,13 +385,13 @@ class Reconstruction(Result):
 
 def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
     """Make the table of a reconstruction, with comments, all of it or nothing; ``classes`` has the codes."""
-    found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
-    rows = [(position, *row) for position, row in enumerate(found)]
+    distributions = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
+    rows = [(position, *row) for position, row in enumerate(distributions)]
     lists = {name: [row[place] for row in rows] for place, name in enumerate(_ROWS)}
     made = engine.materialize("distribution", rows_of_lists(**_ROWS), lists)
-    shown = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
+    columns = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
     join = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
-    select = f"SELECT {shown} FROM {made} AS d{join} ORDER BY d.position"
+    select = f"SELECT {columns} FROM {made} AS d{join} ORDER BY d.position"
     with engine.transaction():
         engine.write(create_table(target, select), step="reconstruct")
         engine.write(joined(_comments(target, done), ";\n"), step="comment")

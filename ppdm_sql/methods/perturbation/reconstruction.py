@@ -50,7 +50,7 @@ def reconstruct_distributions(
     _check(fraction, cap)
     rows = fold_unreachable(counts, kernel)
     records, cells = rows.sum(axis=1), kernel.shape[1]
-    found = Reconstructed(
+    result = Reconstructed(
         np.full((len(rows), cells), 1.0 / cells),
         np.zeros(len(rows), dtype=np.int64),
         np.ones(len(rows), dtype=np.bool_),
@@ -58,8 +58,8 @@ def reconstruct_distributions(
     places = np.flatnonzero(records) if cells > 1 else np.empty(0, dtype=np.int64)
     limit = fraction * chi_square_quantile(max(cells - 1, 1))
     for first in range(0, len(places), BLOCK):
-        _iterate(rows, records, kernel, limit, cap, found, places[first : first + BLOCK])
-    return found
+        _iterate(rows, records, kernel, limit, cap, result, places[first : first + BLOCK])
+    return result
 
 
 def _iterate(
@@ -68,11 +68,11 @@ def _iterate(
     kernel: Floats,
     limit: float,
     cap: int,
-    found: Reconstructed,
+    result: Reconstructed,
     places: NDArray[np.int64],
 ) -> None:
     """Iterate on the distributions at some places, and put into ``found`` each that stops."""
-    of, before = records[places], found.probabilities[places]
+    of, before = records[places], result.probabilities[places]
     shares = rows[places] / of[:, None]
     # noisy cells without records add nothing to the sum of equation 3, and need no row of the kernel
     seen = shares.any(axis=0)
@@ -87,8 +87,8 @@ def _iterate(
             continue
         ends = stops | (number == cap)
         done = places[ends]
-        found.probabilities[done], found.iterations[done] = after[ends], number
-        found.converged[done] = stops[ends]
+        result.probabilities[done], result.iterations[done] = after[ends], number
+        result.converged[done] = stops[ends]
         logger.info(
             "round %d: %d distributions estimated, %d left", number, len(done), len(places) - len(done)
         )
@@ -98,10 +98,7 @@ def _iterate(
 
 
 def bayes_step(shares: Floats, kernel: Floats, current: Floats) -> Floats:
-    """Give the next estimates: the mean posterior of the original cell over the noisy values.
-
-    Source: section 3, equation 3 with its denominator shared.
-    """
+    """Give the next estimates: the mean posterior of the original cell (section 3, equation 3)."""
     # the denominator of equation 3 is the same for all original cells: a step costs O(m^2), not O(m^3)
     expected = current @ kernel.T
     joint = current * ((shares / np.maximum(expected, TINY)) @ kernel)
@@ -184,7 +181,6 @@ class Grid:
         return self.lower + self.width * self.cells
 
     def edges(self) -> Floats:
-        """Give the edges, one more than there are cells."""
         return self.lower + np.arange(self.cells + 1) * (self.width * self.cells) / self.cells
 
 
@@ -237,9 +233,9 @@ def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell"
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
     spread = not holds_one_value(noise, grid)
     below, inside, above = shift_probabilities(noise, grid.width, offsets, spread=spread)
-    found = np.asarray(inside[steps - offsets[0]])
-    found[0], found[-1] = below[steps[0] - offsets[0]], above[steps[-1] - offsets[0]]
-    return found
+    matrix = np.asarray(inside[steps - offsets[0]])
+    matrix[0], matrix[-1] = below[steps[0] - offsets[0]], above[steps[-1] - offsets[0]]
+    return matrix
 
 
 def holds_one_value(noise: AdditiveNoise, grid: Grid) -> bool:
@@ -268,7 +264,7 @@ def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> 
 
 
 def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Floats:
-    """Give the probability that a value in the middle of its cell moves up by so many cells or more."""
+    """Likewise for a value in the middle of its cell."""
     return tail_probability(noise, np.asarray(width * (steps - 0.5)))
 
 

@@ -46,9 +46,8 @@ def is_group_a(function: int, person: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("function", agrawal.FUNCTIONS)
-@pytest.mark.parametrize("balanced", [True, False])
-def test_the_class_is_what_the_function_says(function: int, balanced: bool) -> None:
-    relation = generated(function=function, rows=2_000, balanced=balanced).sql("FROM people")
+def test_the_class_is_what_the_function_says(function: int) -> None:
+    relation = generated(function=function, rows=2_000, balanced=function % 2 == 0).sql("FROM people")
     people = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
     assert len(people) == 2_000
     expected = [agrawal.CLASSES[not is_group_a(function, person)] for person in people]
