@@ -287,10 +287,10 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
 def kind_counts(engine: Engine, table: Table, categories: int) -> Counts:
     """Count by kind: unique records by category, then members."""
     query = statements.bind("swapping/kind_counts", tables={"candidates": table})
-    found = np.zeros(2 * categories, dtype=np.int64)
+    counts = np.zeros(2 * categories, dtype=np.int64)
     for kind, records in engine.query(query, step="kind_counts"):
-        found[kind] = records
-    return found
+        counts[kind] = records
+    return counts
 
 
 def by_code(code: str, columns: Sequence[str]) -> str:

@@ -55,11 +55,10 @@ def discretized(
 ) -> tuple[Atoms, tuple[str, ...]]:
     """Replace a confidential column's codes by those of its bins, half-open ones if edges are given."""
     item = atoms.coded[position].column
-    labels = (
-        _equal_bins(engine, atoms, position, wanted)
-        if isinstance(wanted, int)
-        else _given_bins(engine, item, wanted)
-    )
+    if isinstance(wanted, int):
+        labels = _equal_bins(engine, atoms, position, wanted)
+    else:
+        labels = _given_bins(engine, item, wanted)
     label = render(bin_label(column("value", "d"), labels, item.type))
     labelled = engine.materialize(
         "labelled", f"SELECT d.code, {label} AS label FROM {atoms.coded[position].table} AS d"

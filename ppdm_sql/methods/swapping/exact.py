@@ -138,13 +138,13 @@ class ExactSearch:
         changes = min(max(changes, int(low.sum())), int(high.sum()))
         share = counts.sum() / self.candidates.rows
         net = None if demand.net is None else np.rint(demand.net * share).astype(np.int64)
-        asked = Demand(unique, grouped, changes, low, high, 2 * round(demand.deviation * share / 2), net)
+        scaled = Demand(unique, grouped, changes, low, high, 2 * round(demand.deviation * share / 2), net)
         sample = replace(self.candidates, table=table, unique=unique, grouped=grouped)
-        search = ExactSearch(self.engine, sample, asked)
-        found = search._best_prices(prices, boxes, SCALE // LITTLE * int(counts.sum()))
+        search = ExactSearch(self.engine, sample, scaled)
+        sampled = search._best_prices(prices, boxes, SCALE // LITTLE * int(counts.sum()))
         self.rounds = search.rounds
         self.engine.discard(table)
-        return found
+        return sampled
 
     def _best_prices(self, prices: Counts, boxes: Counts, little: int = 0) -> Counts:
         here = self._relaxed(prices, boxes, rounded=True)
@@ -179,10 +179,10 @@ class ExactSearch:
         )
         every = _fetched(rows, names)
         several = (every.reduced_costs >= 0).sum(axis=1) > 1
-        fixed, classes, found = every.where(~several), every.where(several), int(several.sum())
+        fixed, classes, number = every.where(~several), every.where(several), int(several.sum())
         flows = np.zeros((2 * size, size + 1), dtype=np.int64)
         np.add.at(flows, (fixed.kinds, fixed.reduced_costs.argmax(axis=1)), fixed.records)
-        sampled &= found > most
+        sampled &= number > most
         if sampled:
             classes = sample(classes, most)
         sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
@@ -193,7 +193,7 @@ class ExactSearch:
             balance = sum(price * n for price, n in zip(enter, demand.net.tolist(), strict=True))
         bound = sum(rows["cost"].tolist()) + cheapest_leaving(prices, demand)[0] + balance
         self.rounds += 1
-        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, bound / SCALE, found)
+        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, bound / SCALE, number)
         return Relaxation(
             prices=prices,
             boxes=boxes,
@@ -201,7 +201,7 @@ class ExactSearch:
             entering=flows[:, :size].sum(axis=0),
             leaving=flows[:size, :size].sum(axis=1),
             bound=bound,
-            found=found,
+            found=number,
             exact=not sampled and steps.max() == 1,
         )
 

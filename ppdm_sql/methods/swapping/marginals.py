@@ -117,8 +117,8 @@ class LinearProgram:
                 f"The solver stopped without an answer ({solver.modelStatusToString(status)}).",
                 "Try --method greedy, or another --proportion.",
             )
-        found = solver.getSolution()
-        return np.array(found.col_value), np.array(found.row_dual)
+        solution = solver.getSolution()
+        return np.array(solution.col_value), np.array(solution.row_dual)
 
     def _model(self) -> Any:
         import highspy
@@ -222,10 +222,10 @@ def _paper(changes: int, low: Counts, high: Counts) -> Counts:
 
 
 def _matrix(program: LinearProgram, size: int) -> Counts:
-    found = program.solve()
-    assert found is not None
+    solution = program.solve()
+    assert solution is not None
     flows, pairs = np.zeros((size, size), dtype=np.int64), ~np.eye(size, dtype=bool)
-    flows[pairs] = np.rint(found[0][: pairs.sum()]).astype(np.int64)
+    flows[pairs] = np.rint(solution[0][: pairs.sum()]).astype(np.int64)
     return flows
 
 
@@ -238,8 +238,8 @@ def feasible_proportions(unique: Counts, grouped: Counts) -> tuple[float, float]
         room = (changes + grouped.sum()) // 2 - members
         enough += np.minimum(room, records)
         possible &= room >= 0
-    found = changes[possible & (enough >= changes)] / max(1, int(unique.sum()))
-    return (float(found[0]), float(found[-1])) if len(found) else None
+    proportions = changes[possible & (enough >= changes)] / max(1, int(unique.sum()))
+    return (float(proportions[0]), float(proportions[-1])) if len(proportions) else None
 
 
 # -- the changed share of each category -----------------------------------------------------------
@@ -294,9 +294,9 @@ def default_band(proportion: Fraction, demand: Demand) -> tuple[Demand, Share, b
     wanted = least_deviation(free)
     width = WIDTH * min(proportion, 1 - proportion)
     share = proportion - width, proportion + width
-    for held in rounded(share):
-        if least_deviation(held) == wanted:
-            return held, share, True
+    for band in rounded(share):
+        if least_deviation(band) == wanted:
+            return band, share, True
     width = _least_width(proportion, free, wanted)
     share = max(widest[0], proportion - width), min(widest[1], proportion + width)
     inside, around = rounded(share)
@@ -315,5 +315,5 @@ def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fracti
         else:
             least = width
         width = (least + most) / 2
-    held = ((int(n), int(records)) for n, records in zip(left, demand.unique, strict=True) if records)
-    return max(abs(Fraction(n, records) - proportion) for n, records in held)
+    groups = ((int(n), int(records)) for n, records in zip(left, demand.unique, strict=True) if records)
+    return max(abs(Fraction(n, records) - proportion) for n, records in groups)

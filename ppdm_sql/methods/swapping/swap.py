@@ -96,10 +96,8 @@ class SwapRun(Run[Swaps]):
 
     def assign_roles(self) -> SwapRoles:
         request = self.request
-        proportion, bins = (
-            self._spelled("proportion", request.proportion),
-            self._spelled("bins", request.bins),
-        )
+        proportion = self._spelled("proportion", request.proportion)
+        bins = self._spelled("bins", request.bins)
         roles = self._roles()
         check_choice("method", request.method, ("exact", "greedy"))
         check_choice("--phase1", request.phase1, ("joint", "separate"))
@@ -115,14 +113,14 @@ class SwapRun(Run[Swaps]):
         if not isinstance(given, Mapping):
             return given
         confidential = resolve_all(self.request.confidential, list(self.columns), table=self.source)
-        found = {resolve(n, list(self.columns), table=self.source) if n else n: v for n, v in given.items()}
-        for name in found:
+        spelled = {resolve(n, list(self.columns), table=self.source) if n else n: v for n, v in given.items()}
+        for name in spelled:
             if name and name not in confidential:
                 raise InvalidOption(
                     f"--{option} is given for {name!r}, which is not confidential.",
                     f"Add it to --confidential, or leave it out of --{option}.",
                 )
-        return cast(Given, found)
+        return cast(Given, spelled)
 
     def _roles(self) -> SwapRoles:
         request, table = self.request, self.source
@@ -171,11 +169,11 @@ class SwapRun(Run[Swaps]):
             by = list(persons.by)
         source = self._categories(rows if persons is None else persons.atoms)
         correlations = self._correlations(source)
-        for (first, second), found in correlations.items():
-            if found >= CORRELATED:
+        for (first, second), correlation in correlations.items():
+            if correlation >= CORRELATED:
                 progress.notice(
-                    f"{first} and {second} are correlated (Cramér's V {found:.2f}). They are swapped one "
-                    "after the other, which does not keep that."
+                    f"{first} and {second} are correlated (Cramér's V {correlation:.2f}). They are swapped "
+                    "one after the other, which does not keep that."
                 )
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
@@ -265,11 +263,12 @@ class SwapRun(Run[Swaps]):
     def plan(self, identified: IdentifiableRecords, name: str, key: bytes) -> Plan:
         """Choose which records change, and to what; some scans of the atoms and of the candidates."""
         engine, request, proportion = self.engine, self.request, self.proportions[name]
-        found = candidates(engine, identified, self.per_group, request.smoothing, request.blur, key)
-        changes = marginals.rounded_changes(proportion, int(found.unique.sum()))
-        demand = Demand(found.unique, found.grouped, changes, np.zeros_like(found.unique), found.unique)
+        choices = candidates(engine, identified, self.per_group, request.smoothing, request.blur, key)
+        changes = marginals.rounded_changes(proportion, int(choices.unique.sum()))
+        unique = choices.unique
+        demand = Demand(unique, choices.grouped, changes, np.zeros_like(unique), unique)
         if self.share is not None:
-            demand = demand.within(marginals.bounds(self.share, found.unique, changes))
+            demand = demand.within(marginals.bounds(self.share, choices.unique, changes))
         else:
             demand, (low, high), narrow = marginals.default_band(proportion, demand)
             if not narrow and request.phase1 == "joint":
@@ -283,17 +282,17 @@ class SwapRun(Run[Swaps]):
         else:
             demand = replace(demand, deviation=apart.deviation, net=apart.net)
         if request.method == "greedy":
-            solution = greedy(engine, found, apart or marginals.joint(demand), key)
+            solution = greedy(engine, choices, apart or marginals.joint(demand), key)
         else:
-            solution = ExactSearch(engine, found, demand).solve()
-        moves, flows, objective = assign(engine, found, solution, key)
+            solution = ExactSearch(engine, choices, demand).solve()
+        moves, flows, objective = assign(engine, choices, solution, key)
         _check_plan(flows, demand)
         if demand.deviation:
             self.progress.warn(_marginal_not_kept(demand, name))
-        measures = _measures(found, flows, objective, solution, demand)
-        settled = attacker_share(engine, found, moves)
+        measures = _measures(choices, flows, objective, solution, demand)
+        settled = attacker_share(engine, choices, moves)
         measures.append(("changed records settled by a modelling attacker", None, settled))
-        engine.discard(found.table)
+        engine.discard(choices.table)
         return Plan(moves, measures, demand)
 
     def _check(self, name: str, unique: int, categories: int) -> None:
@@ -370,7 +369,7 @@ class SwapRun(Run[Swaps]):
         return dict(self.engine.query(query, step="marginal"))
 
     def _parameters(self) -> dict[str, object]:
-        roles, request, given = self.roles, self.request, self.per_group
+        roles, request, per_group = self.roles, self.request, self.per_group
         return {
             "class": roles.class_column or roles.confidential[0],
             "count": roles.count,
@@ -380,7 +379,7 @@ class SwapRun(Run[Swaps]):
             "keep": list(roles.kept),
             "identifiers": roles.identifiers,
             "proportion": {name: float(number) for name, number in self.proportions.items()},
-            "per_group": given if isinstance(given, int) else float(given),
+            "per_group": per_group if isinstance(per_group, int) else float(per_group),
             "method": request.method,
             "phase1": request.phase1,
             "share": None if self.share is None else [float(number) for number in self.share],
@@ -472,25 +471,25 @@ def _marginal_not_kept(demand: Demand, name: str) -> str:
 def _check_plan(flows: Flows, demand: Demand) -> None:
     """A difference is a fault of this package."""
     left = flows.unique.sum(axis=1)
-    kept = (
+    as_demanded = (
         int(left.sum()) == demand.changes
         and bool((left >= demand.low).all() and (left <= demand.high).all())
         and bool((flows.grouped.sum(axis=1) == demand.grouped).all())
         and flows.deviation == demand.deviation
         and not np.trace(flows.unique) + np.trace(flows.grouped)
     )
-    if not kept:
+    if not as_demanded:
         raise EngineError("The plan does not do what was asked.", "Try another --seed, and report this.")
 
 
 def _measures(
-    found: Candidates, flows: Flows, objective: float, solution: Solution, demand: Demand
+    choices: Candidates, flows: Flows, objective: float, solution: Solution, demand: Demand
 ) -> list[MeasureRow]:
-    proved, held = solution.bound, demand.unique > 0
+    proved, some = solution.bound, demand.unique > 0
     parts = (flows.unique.sum(axis=1), demand.low, demand.high)
-    reached, fewest, most = (part[held] / demand.unique[held] for part in parts)
+    reached, fewest, most = (part[some] / demand.unique[some] for part in parts)
     measures: list[MeasureRow] = [("objective", None, objective)]
-    if proved is not None and found.blurred:
+    if proved is not None and choices.blurred:
         measures.append(("objective with noise", None, solution.objective / SCALE))
     return [
         *measures,
@@ -518,14 +517,14 @@ def _proportion(asked: Number | Mapping[str, Number], name: str) -> Fraction:
 
 def per_group(number: Number) -> int | Fraction:
     text = str(number).strip()
-    found = read_share(number, "--per-group")
+    share = read_share(number, "--per-group")
     is_share = text.endswith("%") or not isinstance(number, int) and ("." in text or "/" in text)
-    if found <= 0 or (is_share and found > 1) or (not is_share and found.denominator != 1):
+    if share <= 0 or (is_share and share > 1) or (not is_share and share.denominator != 1):
         raise InvalidOption(
             f"{text!r} records of a group cannot be changed.",
             "Give --per-group 1 or more, or a share such as 50%.",
         )
-    return found if is_share else int(found)
+    return share if is_share else int(share)
 
 
 def _share(given: tuple[Number, Number] | None) -> Share | None:

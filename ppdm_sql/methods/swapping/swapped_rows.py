@@ -221,8 +221,8 @@ def persons_of(
         "persons",
         f"SELECT {', '.join(columns)}, 1::BIGINT AS n FROM {rows.table} AS a {joined} GROUP BY {grouped}",
     )
-    kept = tuple(Kept(f"person {place}", column(f"k{place}")) for place in range(len(codes)))
-    return SwappedPersons(rows, person, Atoms(table, tuple(coded), kept, engine.size(table)), range(known))
+    carried = tuple(Kept(f"person {place}", column(f"k{place}")) for place in range(len(codes)))
+    return SwappedPersons(rows, person, Atoms(table, tuple(coded), carried, engine.size(table)), range(known))
 
 
 def _sets(
