@@ -50,12 +50,12 @@ class Credentials:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
         texts = []
-        given = {"--cert": certificate, "--private-key": private_key, "--authority": authority}
-        for option, path in given.items():
+        paths = {"--cert": certificate, "--private-key": private_key, "--authority": authority}
+        for option, path in paths.items():
             with _refused(f"The file {path} of {option} cannot be read.", "Check the path.", OSError):
                 texts.append(Path(path).read_bytes())
-        shown, key, believed = texts
-        (first, *between), roots = _certificates("--cert", shown), _certificates("--authority", believed)
+        own, key, believed = texts
+        (first, *between), roots = _certificates("--cert", own), _certificates("--authority", believed)
         problem = "The file of --private-key holds no key that can be read."
         with _refused(problem, "Give a PEM file without a password.", ValueError, TypeError):
             public = load_pem_private_key(key, password=None).public_key()
@@ -83,7 +83,7 @@ class Credentials:
         with _refused("The certificate of --cert has no name.", remedy, *nameless):
             names = first.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             name = names.get_values_for_type(x509.DNSName)[0]
-        return cls(shown, key, believed, name)
+        return cls(own, key, believed, name)
 
 
 @contextlib.contextmanager
@@ -103,19 +103,19 @@ def _certificates(option: str, text: bytes) -> list[Certificate]:
 
 
 def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
-    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
-    found.minimum_version = ssl.TLSVersion.TLSv1_3
-    found.check_hostname = not listens  # so that the calling side refuses another name in the handshake
-    found.verify_mode = ssl.CERT_REQUIRED
-    found.set_alpn_protocols([PROTOCOL])
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_3
+    tls.check_hostname = not listens  # so that the calling side refuses another name in the handshake
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.set_alpn_protocols([PROTOCOL])
     if listens:
-        found.num_tickets = 0  # every caller shows its certificate
-    given = (credentials.certificate, credentials.private_key, credentials.authority)
+        tls.num_tickets = 0  # every caller shows its certificate
+    texts = (credentials.certificate, credentials.private_key, credentials.authority)
     with contextlib.ExitStack() as stack:
-        certificate, key, authority = (stack.enter_context(_readable(text)) for text in given)
-        found.load_verify_locations(authority)
-        found.load_cert_chain(certificate, key)
-    return found
+        certificate, key, authority = (stack.enter_context(_readable(text)) for text in texts)
+        tls.load_verify_locations(authority)
+        tls.load_cert_chain(certificate, key)
+    return tls
 
 
 @contextlib.contextmanager

@@ -43,12 +43,12 @@ class Address:
     def parse(cls, option: str, text: str) -> Address:
         name = r"[A-Za-z0-9_-]{1,63}"  # a longer part of a name, or an empty one, is none to a resolver
         host = rf"\[([0-9A-Fa-f:.]+)\]|({name}(?:\.{name})*\.?)"
-        found = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())
-        if found is None or int(found[3]) > 65535:
+        match = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())
+        if match is None or int(match[3]) > 65535:
             raise InvalidOption(
                 f"{option} {text!r} is no host and port.", f"Write it as {option} 127.0.0.1:8815."
             )
-        return cls(found[1] or found[2], int(found[3]))
+        return cls(match[1] or match[2], int(match[3]))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -149,10 +149,10 @@ class Line:
         try:
             while len(arrived) < size:
                 self.connection.settimeout(_left(deadline))
-                found = self.connection.recv(min(size - len(arrived), AT_ONCE))
-                if not found:
+                part = self.connection.recv(min(size - len(arrived), AT_ONCE))
+                if not part:
                     raise EOFError
-                arrived += found
+                arrived += part
         except TimeoutError:
             raise Silent(self.timeout) from None
         except (OSError, EOFError) as error:
@@ -191,8 +191,8 @@ def _hang_up(connection: socket.socket, seconds: float) -> None:
 
 
 def _names(connection: ssl.SSLSocket) -> list[str]:
-    shown = cast(dict[str, list[tuple[str, str]]], connection.getpeercert() or {})
-    return [name for kind, name in shown.get("subjectAltName", ()) if kind == "DNS"]
+    subject = cast(dict[str, list[tuple[str, str]]], connection.getpeercert() or {})
+    return [name for kind, name in subject.get("subjectAltName", ()) if kind == "DNS"]
 
 
 def _is_alert(error: BaseException | None) -> bool:
@@ -268,9 +268,9 @@ def _answered(
         caller = secured = believed.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         secured.do_handshake()
-        shown, line = _names(secured), Line(secured, LINGER, listens=True)
-        if peer_name not in shown:
-            why = f"its certificate is for another name, {repr(shown[0][:64]) if shown else 'none'}"
+        names, line = _names(secured), Line(secured, LINGER, listens=True)
+        if peer_name not in names:
+            why = f"its certificate is for another name, {repr(names[0][:64]) if names else 'none'}"
             line.stop("name")
         elif secured.selected_alpn_protocol() != PROTOCOL:
             why = "it speaks another version of the protocol"
@@ -296,8 +296,8 @@ def _reason(error: OSError) -> str:
         return "it hung up before it had shown a certificate"
     if _is_alert(error):
         return "it does not take this side's certificate"
-    found = _REASONS.get(error.reason, "it speaks no TLS 1.3")
-    return _REASONS.get(getattr(error, "verify_code", 0), found)
+    reason = _REASONS.get(error.reason, "it speaks no TLS 1.3")
+    return _REASONS.get(getattr(error, "verify_code", 0), reason)
 
 
 @contextlib.contextmanager

@@ -157,8 +157,8 @@ def _check(message: Message) -> None:
     if _type(message.column) not in shape.column:
         raise garbage(f"a {kind} message with no column, or with one that it must not have")
     if kind == "SCORE":
-        told = (fields["score"] is not None) + (fields["level"] is not None)
-        if not told == (fields["attribute"] is not None) == fields["candidate"]:
+        told_of = (fields["score"] is not None) + (fields["level"] is not None)
+        if not told_of == (fields["attribute"] is not None) == fields["candidate"]:
             raise garbage("a SCORE message that is neither a whole offer nor none")
     if kind == "LABELS":
         names, values, labels, owned, recodings = (len(fields[name]) for name in types)
@@ -231,8 +231,8 @@ class Entry(NamedTuple):
     def message(self) -> Message | None:
         """Read what is kept; None where it is nothing, or not what the transcript says."""
         with contextlib.suppress(ProtocolError):
-            found = decode(self.payload or b"")
-            return found if (found.kind, found.round) == (self.kind, self.round) else None
+            message = decode(self.payload or b"")
+            return message if (message.kind, message.round) == (self.kind, self.round) else None
         return None
 
 
@@ -259,10 +259,10 @@ class Link:
         """Send a message and hear the partner's of the same kind and round; the listening side is first."""
         if self.line.listens:
             self.send(message)
-        found = self.receive(message.kind, message.round)
+        answer = self.receive(message.kind, message.round)
         if not self.line.listens:
             self.send(message)
-        return found
+        return answer
 
     def send(self, message: Message) -> None:
         payload = encode(message)
@@ -305,10 +305,10 @@ class Link:
             self._file.close()
 
     def _note(self, message: Message, direction: str, payload: bytes) -> None:
-        kept = None if message.kind in WITHHELD else payload
+        noted = None if message.kind in WITHHELD else payload
         at, digest = datetime.now(UTC).replace(tzinfo=None), sha256(payload).hexdigest()
         number = len(self.entries) + 1
-        entry = Entry(number, message.round, direction, message.kind, len(payload), digest, at, kept)
+        entry = Entry(number, message.round, direction, message.kind, len(payload), digest, at, noted)
         self.entries.append(entry)
         if self._file is not None:
             row = entry._asdict() | {"crossed_at": at.isoformat(" ", "milliseconds")}
@@ -475,10 +475,10 @@ def release_digest(engine: Engine, rows: exp.Select, stopped: str) -> str:
 def _shown(engine: Engine, name: str) -> dict[str, set[str | None]]:
     row = get(engine, name).row()
     rows = row.shape(engine.current()[0]).rows()
-    found: dict[str, set[str | None]] = {}
+    labels: dict[str, set[str | None]] = {}
     for masked in row.parameters["masking"]:
         query = sql(
             "SELECT DISTINCT CAST({c} AS VARCHAR) FROM ({rows}) AS r", c=column(masked, "r"), rows=rows
         )
-        found[masked] = {cell for (cell,) in engine.query(query, step="labels shown")}
-    return found
+        labels[masked] = {cell for (cell,) in engine.query(query, step="labels shown")}
+    return labels

@@ -169,8 +169,8 @@ class LeafTable(CountTable):
         with registered(self.engine, {"leaf": leaf}) as arrived:
             self._table = self.engine.materialize("leaves", f"SELECT leaf FROM {arrived}")
         own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
-        held = [f"(c{i} = {code})::INTEGER AS p{j}" for j, (i, code) in enumerate(self.counted)]
-        columns = ", ".join(["leaf", *own, "n", *held])
+        of_values = [f"(c{i} = {code})::INTEGER AS p{j}" for j, (i, code) in enumerate(self.counted)]
+        columns = ", ".join(["leaf", *own, "n", *of_values])
         return f"(SELECT {columns} FROM {self._table} POSITIONAL JOIN {self.atoms.table})"
 
     def split(self, child: Codes, children: int) -> None:

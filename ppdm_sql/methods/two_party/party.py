@@ -157,19 +157,19 @@ class IntegrationRun(GeneralizationRun):
 
     def read(self) -> Atoms:
         """Agree with the partner on terms and records, and code the records in their common order."""
-        held = {place: item for place, item in enumerate(self.coded) if place not in self._theirs}
-        needed = {item.name for item in (*self._ownership.key, *held.values())}
+        here = {place: item for place, item in enumerate(self.coded) if place not in self._theirs}
+        needed = {item.name for item in (*self._ownership.key, *here.values())}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
         self.rows = read_source(self.engine, self.table, columns, copy=True)
         key = records.key_text(self.engine, self._ownership.key, self.asked.secret)
-        table, found, mine, theirs = self._exchange_terms(held, key)
+        table, dictionaries, mine, theirs = self._exchange_terms(here, key)
         records.check_terms(mine, theirs, self.attributes)
         if (mine["records"], mine["order"]) != (theirs["records"], theirs["order"]):
             records.check_narrowing(mine, theirs)
             query = bind("two_party/key_digests", tables={"records": table})
-            found_keys = self.engine.arrays(query, step="key_digests")["digest"]
-            digests = np.frombuffer(b"".join(map(bytes, found_keys)), f"V{messages.KEY_BYTES}")
+            key_digests = self.engine.arrays(query, step="key_digests")["digest"]
+            digests = np.frombuffer(b"".join(map(bytes, key_digests)), f"V{messages.KEY_BYTES}")
             keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
             if keys.column is None or not len(keys.column) == theirs["records"] == keys.fields["records"]:
                 raise messages.garbage("another number of keys than it has records")
@@ -180,10 +180,10 @@ class IntegrationRun(GeneralizationRun):
                 raise records.others(mine, theirs, "No key is known to both.")
             if not mine["intersect"]:
                 raise records.others(mine, theirs, f"{common} keys are known to both.")
-            table, found, mine, theirs = self._exchange_terms(held, key)
+            table, dictionaries, mine, theirs = self._exchange_terms(here, key)
         records.check_shared(mine, theirs)
         unknown = {place: Dictionary(self.coded[place], table, 0, False) for place in self._theirs}
-        coded = unknown | dict(found)
+        coded = unknown | dict(dictionaries)
         return Atoms(table, tuple(coded[place] for place in sorted(coded)), (), mine["records"])
 
     def _exchange_terms(
@@ -192,12 +192,12 @@ class IntegrationRun(GeneralizationRun):
         """Put the records in order, say of them and of this party what the partner must know, and hear it."""
         asked, symbol = self.asked, self.asked.symbol
         columns = list(held.values())
-        found = coded_columns(self.engine, self.rows, columns, None, masked=self.beside_symbol, symbol=symbol)
-        dictionaries = dict(zip(held, found, strict=True))
+        coded = coded_columns(self.engine, self.rows, columns, None, masked=self.beside_symbol, symbol=symbol)
+        dictionaries = dict(zip(held, coded, strict=True))
         table, count, order = records.ordered_records(
             self.engine, self.rows, key, dictionaries, shown=self.source
         )
-        shared = {place: found for place, found in dictionaries.items() if place not in self._own}
+        shared = {place: item for place, item in dictionaries.items() if place not in self._own}
         rules = (asked.boundary, asked.max_steps, asked.score_bits)
         ties = f"ties within {TIED} go to the first attribute"
         mine = {
@@ -215,10 +215,10 @@ class IntegrationRun(GeneralizationRun):
 
     def masking(self, position: int, name: str) -> Masking:
         if position in self._own:
-            found = super().masking(position, name)
-            if isinstance(found, Suppression):
-                return InText(found.dictionary, found.counts, found.symbol)
-            return found
+            mask = super().masking(position, name)
+            if isinstance(mask, Suppression):
+                return InText(mask.dictionary, mask.counts, mask.symbol)
+            return mask
         classes, coded = records.codes_of(self.engine, self.atoms.table, self.classes), self.atoms.coded
         root = np.bincount(classes, minlength=coded[self.classes].size)
         return Partner(coded[position], [root], np.zeros_like(classes), classes, self.request.symbol)
@@ -274,9 +274,9 @@ class IntegrationRun(GeneralizationRun):
         fields: dict[str, Any] = {"candidate": step is not None, "stop": stop}
         fields |= dict.fromkeys(("score", "level", "attribute"))
         if step is not None:
-            told = step.score if bits is None else level(step.score, bits)
-            mine = float(told), step.candidate[0]
-            fields |= {measure: told, "attribute": step.candidate[0]}
+            score = step.score if bits is None else level(step.score, bits)
+            mine = float(score), step.candidate[0]
+            fields |= {measure: score, "attribute": step.candidate[0]}
         received = self.link.exchange(Message("SCORE", number, fields)).fields
         stop = stop or received["stop"]
         if not received["candidate"]:
@@ -298,8 +298,8 @@ class IntegrationRun(GeneralizationRun):
         query = f"SELECT {child} AS child FROM {self.atoms.table}"
         column = self.engine.arrays(query, params, step="children")["child"]
         fields = {"attribute": attribute, "value": numbers[node], "children": len(parts)}
-        told = column[column >= 0].astype(np.min_scalar_type(len(parts)))
-        self.link.send(Message("WIN", number, fields, told))
+        children = column[column >= 0].astype(np.min_scalar_type(len(parts)))
+        self.link.send(Message("WIN", number, fields, children))
         self._measure.split(attribute, np.maximum(column, 0), len(parts))
         self._loop.perform(step)
 
@@ -368,16 +368,16 @@ class IntegrationRun(GeneralizationRun):
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Name the values that are shown, hear the partner's names, and gather it all."""
         outcome = outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
-        shown = [
+        values = [
             (place, numbers[node], node)
             for place, numbers in self._numbers.items()
             for node in sorted(set(cuts[place].nodes.tolist()), key=numbers.__getitem__)
         ]
         query = bind("two_party/names", tables={"labels": outcome.labels})
-        rows = self.engine.query(query, as_lists(("attribute", "number", "node"), shown), step="names")
+        rows = self.engine.query(query, as_lists(("attribute", "number", "node"), values), step="names")
         recodings = [self._masking_name(self.attributes[place]) for place in self._own]
-        told = as_lists(("attribute", "value", "label"), rows) | {"owned": self._own, "recoding": recodings}
-        learn(self._partners, self.link.exchange(Message("LABELS", self._round, told)).fields)
+        names = as_lists(("attribute", "value", "label"), rows) | {"owned": self._own, "recoding": recodings}
+        learn(self._partners, self.link.exchange(Message("LABELS", self._round, names)).fields)
         return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
     def draft(self, transformed: State) -> Draft:

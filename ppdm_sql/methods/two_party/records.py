@@ -125,8 +125,8 @@ def ordered_records(
     names = [f"c{position}" for position in dictionaries]
     if not count_coded_records(engine, table, names, "n", source=shown):
         raise no_records(shown)
-    found = engine.query(bind("two_party/key_faults", tables={"records": table}), step="key_faults")
-    ((count, missing, repeated),) = found
+    faults = engine.query(bind("two_party/key_faults", tables={"records": table}), step="key_faults")
+    ((count, missing, repeated),) = faults
     if missing or repeated:
         raise InvalidSource(
             f"Of {count} records of {shown!r}, {missing} have no key, and {repeated} have the key of another "
