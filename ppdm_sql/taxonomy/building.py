@@ -234,12 +234,13 @@ def write_rows(
     if not isinstance(path_or_file, (str, os.PathLike)):
         path_or_file.write(text)
         return
+    path = Path(path_or_file)
     try:
-        write_new(Path(path_or_file), text.encode(), step="write taxonomy")
+        write_new(path, text.encode(), step="write taxonomy")
     except FileExistsError:
-        raise NameTaken(f"There is a file {path_or_file} already.", "Give another name.") from None
+        raise NameTaken(f"There is a file {path} already.", "Give another name.") from None
     except (OSError, ValueError):
-        raise InvalidOption(f"The file {path_or_file} cannot be written.", "Check the path.") from None
+        raise InvalidOption(f"The file {path} cannot be written.", "Check the path.") from None
 
 
 def _check_delimiter(delimiter: str) -> None:

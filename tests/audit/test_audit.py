@@ -571,13 +571,6 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
         measured(customers(), DISCHARGED, count="n", **options)
 
 
-def test_an_empty_channel_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="no column"):
-        found(customers(), KAnonymity(2, ()))
-    with pytest.raises(InvalidOption, match="no value"):
-        found(customers(), Template(("Job",), "Rating", (), Fraction(1)))
-
-
 # -- what it costs and leaves -----------------------------------------------------------------
 
 
