@@ -89,7 +89,8 @@ def test_a_walkthrough_is_formatted_as_the_step_files_are(name: str) -> None:
         (tree,) = sqlglot.parse(statement.sql, dialect="duckdb")
         assert isinstance(tree, exp.Expression)
         assert len(list(tree.find_all(exp.CTE))) <= MOST_CTES
-        assert not [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
+        stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
+        assert not stars or re.search(r"^FROM \w+ AS \w;$", statement.sql, re.MULTILINE)  # a view, as it is
         for table in tree.find_all(exp.Table):
             written = isinstance(table.parent, exp.Create | exp.Insert | exp.Schema)
             assert written or table.alias, f"{table} has no alias in: {statement.sentence}"

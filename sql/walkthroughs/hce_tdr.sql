@@ -383,8 +383,8 @@ FROM measured AS m;
 -- 5. The run: print the candidates, refine the winner, repeat
 -- ---------------------------------------------------------------------------------------------
 
--- Round 1: with Overtime in P, each of the three tells Income exactly: H goes from 1 to 0. Job is
--- first.
+-- What a round looks at: every candidate with its score, the winner first.
+CREATE OR REPLACE TEMP VIEW ranked_candidates AS
 SELECT
     s.place,
     s.attribute,
@@ -401,8 +401,12 @@ ORDER BY
     s.attribute ASC,
     s.node ASC;
 
--- Add the children of the winner to the cut: White_collar and Blue_collar of Job.
-INSERT INTO cut_nodes
+-- Round 1: with Overtime in P, each of the three tells Income exactly: H goes from 1 to 0. Job is
+-- first.
+FROM ranked_candidates AS r;
+
+-- What a round puts into the cut: the children of the candidate in the first place.
+CREATE OR REPLACE TEMP VIEW winner_children AS
 SELECT
     t.attribute,
     t.child AS node,
@@ -412,6 +416,10 @@ JOIN taxonomy_edges AS t
     ON t.attribute = s.attribute
     AND t.parent = s.node
 WHERE s.place = 1;
+
+-- Add the children of the winner to the cut: White_collar and Blue_collar of Job.
+INSERT INTO cut_nodes
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -427,33 +435,11 @@ WHERE EXISTS (
 
 -- Round 2: Age tells nothing that Job does not, so its gain is 0; it costs nothing either. (TDS,
 -- which looks at an attribute by itself, would count the same 0.189 again.)
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.conditional_entropy, 6) AS conditional_entropy,
-    round(s.gain, 6) AS gain,
-    s.loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: [1, 40) and [40, 99) of Age.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -468,33 +454,11 @@ WHERE EXISTS (
 );
 
 -- Round 3: Sex likewise. White_collar and the other nodes below would leave fewer than 3 records.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.conditional_entropy, 6) AS conditional_entropy,
-    round(s.gain, 6) AS gain,
-    s.loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: Male and Female of Sex.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -509,21 +473,7 @@ WHERE EXISTS (
 );
 
 -- No candidate is valid any more, so the run ends.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.conditional_entropy, 6) AS conditional_entropy,
-    round(s.gain, 6) AS gain,
-    s.loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- ---------------------------------------------------------------------------------------------
 -- 6. The release

@@ -182,7 +182,8 @@ GROUP BY
 -- Examples 3 and 4 suppose that Clerk and then Canada win, to show the data structures. (They are
 -- not the winners of the algorithm, as section 5 shows.)
 
--- Figure 1, initially: the partitions of the VIP.
+-- Figure 1 shows the partitions of the VIP.
+CREATE OR REPLACE TEMP VIEW figure_1 AS
 SELECT
     p.Job,
     p.Country,
@@ -195,7 +196,11 @@ ORDER BY
     p.Country DESC,
     p.Child DESC;
 
--- Figure 2, initially: the leaves of both IC trees, and Conf(IC -> pi) beside them.
+-- Figure 1, initially: the partitions of the VIP.
+FROM figure_1 AS f;
+
+-- Figure 2 shows the leaves of both IC trees, and Conf(IC -> pi) beside them.
+CREATE OR REPLACE TEMP VIEW figure_2 AS
 SELECT
     l.channel,
     l.ic,
@@ -208,6 +213,9 @@ JOIN channel_confidences AS c
 ORDER BY
     l.channel DESC,
     l.ic DESC;
+
+-- Figure 2, initially: the leaves of both IC trees, and Conf(IC -> pi) beside them.
+FROM figure_2 AS f;
 
 -- Suppose that the winner is Clerk: a new partition splits off.
 INSERT INTO disclosed_values
@@ -216,31 +224,10 @@ SELECT
     'Clerk' AS value;
 
 -- Figure 1, after disclosing Clerk: the partitions of the VIP.
-SELECT
-    p.Job,
-    p.Country,
-    p.Child,
-    p.records AS total,
-    p.discharged
-FROM partitions AS p
-ORDER BY
-    p.Job DESC,
-    p.Country DESC,
-    p.Child DESC;
+FROM figure_1 AS f;
 
 -- Figure 2, after disclosing Clerk: the leaves of both IC trees, and Conf(IC -> pi) beside them.
-SELECT
-    l.channel,
-    l.ic,
-    l.discharged,
-    l.records,
-    round(100 * c.confidence, 2) AS channel_confidence_percent
-FROM channel_leaves AS l
-JOIN channel_confidences AS c
-    ON c.channel = l.channel
-ORDER BY
-    l.channel DESC,
-    l.ic DESC;
+FROM figure_2 AS f;
 
 -- Suppose that the next winner is Canada: it refines both partitions on Link[⊥Country].
 INSERT INTO disclosed_values
@@ -249,31 +236,10 @@ SELECT
     'Canada' AS value;
 
 -- Figure 1, after disclosing Canada: the partitions of the VIP.
-SELECT
-    p.Job,
-    p.Country,
-    p.Child,
-    p.records AS total,
-    p.discharged
-FROM partitions AS p
-ORDER BY
-    p.Job DESC,
-    p.Country DESC,
-    p.Child DESC;
+FROM figure_1 AS f;
 
 -- Figure 2, after disclosing Canada: the leaves of both IC trees, and Conf(IC -> pi) beside them.
-SELECT
-    l.channel,
-    l.ic,
-    l.discharged,
-    l.records,
-    round(100 * c.confidence, 2) AS channel_confidence_percent
-FROM channel_leaves AS l
-JOIN channel_confidences AS c
-    ON c.channel = l.channel
-ORDER BY
-    l.channel DESC,
-    l.ic DESC;
+FROM figure_2 AS f;
 
 -- Start again from the most suppressed table for the run of the algorithm itself.
 DELETE FROM disclosed_values AS d;
@@ -535,7 +501,8 @@ ORDER BY
     k.attribute ASC,
     k.value ASC;
 
--- Round 1: every candidate with its score. Cook gains most, since all cooks are Bad.
+-- What a round looks at: every candidate with its score, the winner first.
+CREATE OR REPLACE TEMP VIEW ranked_candidates AS
 SELECT
     s.place,
     s.attribute,
@@ -550,178 +517,70 @@ ORDER BY
     s.place ASC NULLS LAST,
     s.attribute ASC,
     s.value ASC;
+
+-- Round 1: every candidate with its score. Cook gains most, since all cooks are Bad.
+FROM ranked_candidates AS r;
+
+-- What a round discloses: the candidate in the first place.
+CREATE OR REPLACE TEMP VIEW winner AS
+SELECT
+    s.attribute,
+    s.value
+FROM candidate_scores AS s
+WHERE s.place = 1;
 
 -- Cook is disclosed: in both channels the confidence goes from 20.83 % to 25 %.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 2: Artist is ahead of Canada, which loses less but gains less too.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- Artist is disclosed: 5 of the 16 records left under ⊥Job were discharged, 31.25 %.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 3: Doctor still beats Canada; the two gains have come close.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- Doctor is disclosed: ⊥Job now stands for Trader and Clerk only, and 5 of their 10 records were
 -- discharged, 50 %: no channel may lose anything from here on.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 4: Canada and UK are no longer valid, since showing one tells the other: {⊥Job, UK}
 -- would be 80 %. Clerk and Trader are neither valid nor beneficial, all their records are Good.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- US is disclosed: only Cook and Doctor live there, who are told already.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 5: France has gained: all that is still Bad under ⊥Country lives there.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- France is disclosed: Canada and UK are left, where everybody is Good.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 6: No and Yes tie, as the values of a two-valued attribute always do: the first one wins.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- No is disclosed.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- Round 7: Yes is the last value of its attribute. It gains nothing, but it is valid, and
 -- beneficial since doctors are Good and Bad; PDA goes on while there is such a candidate.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- Yes is disclosed.
 INSERT INTO disclosed_values
-SELECT
-    s.attribute,
-    s.value
-FROM candidate_scores AS s
-WHERE s.place = 1;
+FROM winner AS w;
 
 -- No candidate is valid and beneficial any more, so the run ends (line 7 of PDA): what is left in
 -- Sup_Job and Sup_Country stays suppressed.
-SELECT
-    s.place,
-    s.attribute,
-    s.value,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.priv_loss, 6) AS priv_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+FROM ranked_candidates AS r;
 
 -- ---------------------------------------------------------------------------------------------
 -- 6. The release

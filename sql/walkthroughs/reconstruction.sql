@@ -203,7 +203,7 @@ GROUP BY
 -- Equation (3), by Bayes' rule: the new probability of I_p is the mean, over all randomized
 -- values, of the posterior probability that the value behind it lies in I_p. The denominator does
 -- not depend on p, so each is computed once. A noise whose estimate has settled is left alone.
-INSERT INTO estimates
+CREATE OR REPLACE TEMP VIEW next_estimates AS
 WITH current_estimates AS (
     SELECT
         e.noise,
@@ -251,6 +251,10 @@ GROUP BY
     e.noise,
     e.iteration,
     e.p;
+
+-- Run the first iteration.
+INSERT INTO estimates
+FROM next_estimates AS n;
 
 -- The change of the first iteration is large.
 SELECT
@@ -264,53 +268,7 @@ ORDER BY
 
 -- The second iteration is the same statement again. It can be run until it inserts nothing.
 INSERT INTO estimates
-WITH current_estimates AS (
-    SELECT
-        e.noise,
-        e.iteration,
-        e.p,
-        e.probability
-    FROM estimates AS e
-    WHERE e.iteration = (SELECT max(l.iteration) FROM estimates AS l WHERE l.noise = e.noise)
-        AND NOT EXISTS (
-            SELECT 1
-            FROM iteration_changes AS c
-            WHERE c.noise = e.noise
-                AND c.chi_square < 0.01 * 30.1435
-        )
-),
-denominators AS (
-    SELECT
-        d.noise,
-        d.s,
-        sum(d.density * e.probability) AS density
-    FROM noise_densities AS d
-    JOIN current_estimates AS e
-        ON e.noise = d.noise
-        AND e.p = d.p
-    GROUP BY
-        d.noise,
-        d.s
-)
-SELECT
-    e.noise,
-    e.iteration + 1 AS iteration,
-    e.p,
-    sum(c.records * d.density * e.probability / t.density) / sum(c.records) AS probability
-FROM current_estimates AS e
-JOIN noise_densities AS d
-    ON d.noise = e.noise
-    AND d.p = e.p
-JOIN denominators AS t
-    ON t.noise = d.noise
-    AND t.s = d.s
-JOIN randomized_counts AS c
-    ON c.noise = d.noise
-    AND c.s = d.s
-GROUP BY
-    e.noise,
-    e.iteration,
-    e.p;
+FROM next_estimates AS n;
 
 -- The second change is smaller.
 SELECT

@@ -544,7 +544,8 @@ SELECT
     p.records
 FROM partitions AS p;
 
--- Round 1: Salary has the largest gain. It costs 22: A(QID2) falls from 34 to 12.
+-- What a round looks at: every candidate with its score, the winner first.
+CREATE OR REPLACE TEMP VIEW ranked_candidates AS
 SELECT
     s.place,
     s.attribute,
@@ -560,8 +561,11 @@ ORDER BY
     s.attribute ASC,
     s.node ASC;
 
--- Add the children of the winner to the cut: [1, 37) and [37, 99) of Salary.
-INSERT INTO cut_nodes
+-- Round 1: Salary has the largest gain. It costs 22: A(QID2) falls from 34 to 12.
+FROM ranked_candidates AS r;
+
+-- What a round puts into the cut: the children of the candidate in the first place.
+CREATE OR REPLACE TEMP VIEW winner_children AS
 SELECT
     t.attribute,
     t.child AS node,
@@ -571,6 +575,10 @@ JOIN taxonomy_edges AS t
     ON t.attribute = s.attribute
     AND t.parent = s.node
 WHERE s.place = 1;
+
+-- Add the children of the winner to the cut: [1, 37) and [37, 99) of Salary.
+INSERT INTO cut_nodes
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -584,7 +592,8 @@ WHERE EXISTS (
         AND t.parent = c.node
 );
 
--- Slide 16, after the first specialization: partitions of 12 and 22 records.
+-- Slide 16 shows the leaves of the tree of partitions.
+CREATE OR REPLACE TEMP VIEW slide_16 AS
 SELECT
     p.Sex,
     p.Job,
@@ -596,33 +605,15 @@ ORDER BY
     p.Job ASC,
     p.Sex ASC;
 
+-- Slide 16, after the first specialization: partitions of 12 and 22 records.
+FROM slide_16 AS f;
+
 -- Round 2: Job costs 13 on the average: A(QID1) falls from 34 to 16, A(QID2) from 12 to 4.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: Blue-collar and White-collar of Job.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -637,44 +628,14 @@ WHERE EXISTS (
 );
 
 -- Slide 16, after the second specialization: 12, 4 and 18 records, where the slide ends.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+FROM slide_16 AS f;
 
 -- Round 3: Blue-collar gains most: all who are Non-Technical are of class N.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: Non-Technical and Technical of Job.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -689,44 +650,14 @@ WHERE EXISTS (
 );
 
 -- The partitions after round 3: [1, 37) of Blue-collar is split into 7 and 5 records.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+FROM slide_16 AS f;
 
 -- Round 4: White-collar costs nothing: both of its halves hold nine, more than A.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: Manager and Professional of Job.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -741,44 +672,14 @@ WHERE EXISTS (
 );
 
 -- The partitions after round 4.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+FROM slide_16 AS f;
 
 -- Round 5: Technical costs less than Sex and is ahead of it, although Sex gains more.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: Carpenter and Technician of Job.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -793,44 +694,14 @@ WHERE EXISTS (
 );
 
 -- The partitions after round 5.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+FROM slide_16 AS f;
 
 -- Round 6: Sex alone is left. Each job but Professional has one sex, so it costs nothing now.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- Add the children of the winner to the cut: M and F of Sex.
 INSERT INTO cut_nodes
-SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
-FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
-WHERE s.place = 1;
+FROM winner_children AS w;
 
 -- Take out the node that they replace: it has its children in the cut now.
 DELETE FROM cut_nodes AS c
@@ -845,32 +716,10 @@ WHERE EXISTS (
 );
 
 -- The partitions after round 6.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+FROM slide_16 AS f;
 
 -- No candidate is valid and beneficial any more: Non-Technical and Professional stay as they are.
-SELECT
-    s.place,
-    s.attribute,
-    s.node,
-    round(s.info_gain, 6) AS info_gain,
-    round(s.anony_loss, 6) AS anony_loss,
-    round(s.score, 6) AS score,
-    s.valid,
-    s.beneficial
-FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+FROM ranked_candidates AS r;
 
 -- ---------------------------------------------------------------------------------------------
 -- 6. The release

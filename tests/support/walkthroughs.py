@@ -27,7 +27,7 @@ class Statement:
     @property
     def prints(self) -> bool:
         """Whether it is a query."""
-        return self.sql.startswith(("SELECT", "WITH"))
+        return self.sql.startswith(("SELECT", "WITH", "FROM"))
 
 
 @dataclass(frozen=True)
