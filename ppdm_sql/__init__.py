@@ -15,7 +15,7 @@ from ppdm_sql import results as _results
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
-    from ppdm_sql import integrate
+    from ppdm_sql import integrate, policy
     from ppdm_sql.audit import Audit
     from ppdm_sql.database import Database, anonymize, evaluate
     from ppdm_sql.database import open_database as open
@@ -86,6 +86,7 @@ __all__ = [
     "integrate",
     "new_key",
     "open",
+    "policy",
     "register",
     "unregister",
 ]
@@ -115,7 +116,7 @@ _PLACES = {
 
 def __getattr__(name: str) -> object:
     """Import what a public name stands for; the engine and its libraries are slow to load."""
-    if name in ("errors", "integrate", "progress"):
+    if name in ("errors", "integrate", "policy", "progress"):
         return import_module(f"ppdm_sql.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

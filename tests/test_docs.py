@@ -13,7 +13,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 ON_SPARK = ROOT / "docs" / "spark.md"
 """Played by the test that has a Connect server."""
 PLAYED = [page for page in PAGES if page != ON_SPARK and blocks(page.read_text(encoding="utf-8"), "console")]
-FILES = re.compile(r"^`([a-z]+\.csv)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES = re.compile(r"^`([a-z]+\.(csv|toml))`:\n\n```\2\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 METHODS = {"suppression", "generalization", "two-parties", "swapping", "perturbation", "decision-trees"}
 
 
@@ -29,7 +29,7 @@ def test_a_page_prints_what_it_says(page: Path, demo: Path, tmp_path: Path) -> N
     for name in ("demo.duckdb", "visits.csv"):
         (tmp_path / name).write_bytes(demo.with_name(name).read_bytes())
     text = page.read_text(encoding="utf-8")
-    for name, content in FILES.findall(text):
+    for name, _, content in FILES.findall(text):
         (tmp_path / name).write_text(content)
     for command, expected, printed in play(text, tmp_path):
         assert matches(printed, expected), f"$ {command}{printed}"
@@ -54,7 +54,7 @@ def test_python_on_a_page_runs(
     for name in ("demo.duckdb", "visits.csv"):
         (tmp_path / name).write_bytes(demo.with_name(name).read_bytes())
     monkeypatch.chdir(tmp_path)
-    for name, content in FILES.findall(page.read_text(encoding="utf-8")):
+    for name, _, content in FILES.findall(page.read_text(encoding="utf-8")):
         Path(name).write_text(content)
     for block in blocks(page.read_text(encoding="utf-8"), "python"):
         if "bank.duckdb" not in block:

@@ -36,6 +36,10 @@ COMMANDS = {
     "compare": ("publishing", "Put settings of a method, or releases, side by side."),
     "export": ("releases", "Write a release into a fresh Parquet, CSV or DuckDB file."),
     "report": ("releases", "Write a page on a release, for its owner or for everybody, or on a model."),
+    "init": ("policy", "Write a policy to begin with, from finished releases or tables."),
+    "run": ("policy", "Make the releases of a policy that are missing or out of date."),
+    "check": ("policy", "Verify the releases of a policy and their exported files."),
+    "schema": ("policy", "Print the JSON schema of policies, for editors."),
     "drop": ("releases", "Remove a release or a model, with all that belongs to it."),
     "install": ("sql", "Put the audit macros into a file, for any DuckDB client."),
     "uninstall": ("sql", "Remove the audit macros from a file."),
@@ -51,10 +55,10 @@ COMMANDS = {
 There its function, or its group of further commands, has its name; the docstring says the rest.
 """
 
-_WORDLESS = ("demo", "privacy", "sql-path")
+_WORDLESS = ("demo", "privacy", "sql-path", "run", "check", "schema")
 """Commands that do something without any argument."""
 
-_COMMIT_OFTEN = ("demo", "sql")
+_COMMIT_OFTEN = ("demo", "sql", "run")
 """Commands that are not done with their first commit."""
 
 

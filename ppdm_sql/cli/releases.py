@@ -138,12 +138,12 @@ def _print_shape(release: Release, limit: int) -> None:
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
     tables, rows = _tables(release, form), rows_table("rows", release.relation(), limit)
-    if len(tables) < 3 or form is not Format.table:
+    if form is not Format.table or all(table.title != "cut" for table in tables):
         print_tables([*tables, rows], form)
         return
     print_tables(tables[:2], form)
     print_tree("cut", cut_trees(release.cut(), limit))
-    print_tables([rows], form)
+    print_tables([*tables[3:], rows], form)
 
 
 def _tables(release: Release, form: Format) -> list[ResultTable]:
@@ -272,8 +272,9 @@ def attack(database: DatabasePath, given: Given, common: Common) -> None:
     ppdm attack bank.duckdb customers_safe
     ppdm attack bank.duckdb customers_safe --known Job,Age --target Rating --control others
     ppdm attack bank.duckdb customers_safe --beside last_year.parquet --format json
+    ppdm attack bank.duckdb customers_safe --record
     """
-    with common.using(database) as db:
+    with common.using(database, write=given.get("record", False)) as db:
         found = db.attack(**given)
     print_tables(found.tables(), common.form)
     raise typer.Exit(0 if found.holds else 1)

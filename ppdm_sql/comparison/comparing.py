@@ -221,9 +221,11 @@ def _tried(engine: Engine, source: Source, asked: CompareRequest, progress: Prog
         if found.interrupted:
             progress.warn("Not all settings were tried, so none is published.")
             return ranked(found)
-        best = tried[_best(found, asked.keep_best)]
+        place = _best(found, asked.keep_best)
+        best, others = tried[place], [row for number, row in enumerate(found.rows) if number != place]
         progress.start(f"publishing {best.row.name}")
-        release = engine.alone(lambda: _published(engine, table, best.request, progress))
+        with engine.publishes(record={"tried": [_told(row) for row in others]}):
+            release = engine.alone(lambda: _published(engine, table, best.request, progress))
         return replace(ranked(found), best=release)
 
 
@@ -237,6 +239,14 @@ def _best(found: Comparison, by: str) -> int:
             "See the table, without --keep-best.",
         )
     return min(least)[-1]
+
+
+def _told(row: ComparedRow) -> dict[str, str]:
+    """Say in a line what came of a setting that is not published."""
+    risk, lost = row.numbers.highest_risk, row.numbers.detail_lost
+    numbers = [("highest risk", risk), ("detail lost", lost), ("error", row.numbers.error)]
+    measured = ", ".join(f"{name} {number:.4g}" for name, number in numbers if number is not None)
+    return {"setting": row.name, "came of it": row.problem or measured}
 
 
 def _published(engine: Engine, table: str, request: RefinementRequest, progress: Progress) -> Release:

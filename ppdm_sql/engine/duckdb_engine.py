@@ -12,6 +12,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
@@ -75,6 +76,21 @@ class Column(NamedTuple):
     type: str
 
 
+@dataclass(frozen=True)
+class Publishing:
+    """How releases are published until it is said otherwise.
+
+    Args:
+        record: What the catalogue keeps of each, beside what its run says.
+        replaces: The release whose place is taken, in the same transaction.
+        whole: Whether Ctrl-C ends a run with nothing, not with the state reached.
+    """
+
+    record: Mapping[str, object] = field(default_factory=dict)
+    replaces: str | None = None
+    whole: bool = False
+
+
 class Engine:
     """Runs statements on one connection, names them in logs and errors, keeps working tables apart.
 
@@ -101,6 +117,7 @@ class Engine:
         self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
         self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
         self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
+        self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
         self.spark: Place | None = None  # where tables live that are not in DuckDB
         self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
@@ -362,6 +379,16 @@ class Engine:
                 return False
             return True
         return False
+
+    @contextlib.contextmanager
+    def publishes(self, **how: Any) -> Iterator[None]:
+        """Let releases be published so inside; see :class:`Publishing`."""
+        before = self.publishing
+        self.publishing = replace(before, **how)
+        try:
+            yield
+        finally:
+            self.publishing = before
 
     @contextlib.contextmanager
     def _undisturbed(self) -> Iterator[None]:

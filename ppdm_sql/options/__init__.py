@@ -11,7 +11,17 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ppdm_sql.options.option import Form, Option, Options, PathLike, PerColumn, asks, options_of
+from ppdm_sql.options.option import (
+    DECODERS,
+    Form,
+    Option,
+    Options,
+    PathLike,
+    PerColumn,
+    asks,
+    options_of,
+    written,
+)
 from ppdm_sql.privacy import Asked, Requirement
 from ppdm_sql.privacy.quoting import Number
 
@@ -20,7 +30,18 @@ if TYPE_CHECKING:
     from ppdm_sql.release import Release
     from ppdm_sql.taxonomy.model import Taxonomy
 
-__all__ = ["OPTIONS", "Form", "Option", "Options", "asks", "options_of"]
+__all__ = [
+    "OPTIONS",
+    "PUBLISHING",
+    "DECODERS",
+    "Form",
+    "Option",
+    "Options",
+    "asks",
+    "command_of",
+    "options_of",
+    "written",
+]
 
 Bins = Annotated[int | Mapping[str, int | Sequence[object]] | None, Form.bins]
 Bounds = Annotated[tuple[Number, Number] | None, Form.bounds]
@@ -512,6 +533,7 @@ class AttackOptions(Told):
         "FILE",
     ] = ()
     seed: Annotated[int | None, SEED, "Of the trees that attackers train.", Option(metavar="N")] = None
+    record: Annotated[bool, "Keep the outcome in the catalogue, with what is to be signed."] = False
 
 
 class AttackRequest(AttackOptions, Reading, ReleaseRequest):
@@ -705,5 +727,19 @@ REQUESTS: Mapping[str, Any] = {
     "uninstall": Options,
 }
 """What each method is asked."""
+PUBLISHING = {
+    "generalize": GeneralizeRequest,
+    "swap": SwapRequest,
+    "randomize": RandomizeRequest,
+    "suppress": RefinementRequest,
+}
+"""The methods that publish a release, and what tells their requests apart; the first that fits counts."""
+
+
+def command_of(request: Request) -> str:
+    """Name the method that a request is for; none where it is for another one than ours."""
+    return next((name for name, kind in PUBLISHING.items() if isinstance(request, kind)), "")
+
+
 OPTIONS: Mapping[str, tuple[Option, ...]] = {name: options_of(request) for name, request in REQUESTS.items()}
 """The options of each method, in the order in which a call in SQL takes them without their names."""

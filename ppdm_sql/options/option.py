@@ -6,12 +6,14 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, dataclass_transform, get_args
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
+from ppdm_sql.errors import kind_of
+from ppdm_sql.privacy import parse_names
 
 Value = TypeVar("Value")
 PerColumn = Mapping[str, Value] | Any
@@ -100,6 +102,11 @@ class Option:
     def flags(self) -> str:
         """Its name on the command line; empty for a word that stands without one."""
         return f"--{self.argument.replace('_', '-')}" if self.flag is None else self.flag
+
+    @property
+    def key(self) -> str:
+        """Its name in a policy: that of the command line, without the hyphens before it."""
+        return self.flags.partition("/")[0].removeprefix("--") or self.name
 
     @property
     def negated(self) -> bool:
@@ -192,6 +199,150 @@ def _declared(inherited: Option, hint: Any, default: object) -> Option:
 
 
 _PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
+
+
+# -- values as SQL and policies give them ----------------------------------------------------------
+
+
+class Decoder(NamedTuple):
+    """Turns a value, as JSON or TOML has it, into what a method takes.
+
+    Args:
+        schema: The JSON schema of what it reads.
+        read: Raises TypeError, ValueError or PpdmError where a value is none of that.
+    """
+
+    schema: Mapping[str, Any]
+    read: Callable[[Any], Any]
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
+_KINDS = {**_KINDS, "array": (list,), "object": (dict,)}
+
+
+def one_of(*types: str) -> Decoder:
+    """Read a value of one of these types of JSON as it is."""
+    kinds = tuple(kind for name in types for kind in _KINDS[name])
+
+    def checked(value: object) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise TypeError
+        return value
+
+    return Decoder({"type": types[0] if len(types) == 1 else types}, checked)
+
+
+def one_or_more(one: Decoder) -> Decoder:
+    """Read something, or a list of it, as a tuple."""
+    return Decoder(
+        {"anyOf": [one.schema, {"type": "array", "items": one.schema}]},
+        lambda value: tuple(map(one.read, value)) if isinstance(value, list) else (one.read(value),),
+    )
+
+
+def by_column(one: Decoder, otherwise: Decoder | None = None) -> Decoder:
+    """Read a struct of something by column, or else one thing for all columns."""
+    struct = {"type": "object", "additionalProperties": one.schema}
+
+    def read(value: object) -> Any:
+        if otherwise is not None and not isinstance(value, dict):
+            return otherwise.read(value)
+        return {name: one.read(item) for name, item in one_of("object").read(value).items()}
+
+    return Decoder(struct if otherwise is None else {"anyOf": [otherwise.schema, struct]}, read)
+
+
+text, _number, _share = one_of("string"), one_of("number"), one_of("string", "number")
+
+
+def _read_whole(value: object) -> int:
+    if (found := _number.read(value)) != int(found):
+        raise TypeError
+    return int(found)
+
+
+def _read_names(value: object) -> tuple[str, ...]:
+    """Read names between commas, or a list of names as they stand."""
+    return tuple(map(text.read, value)) if isinstance(value, list) else parse_names(text.read(value))
+
+
+def _read_bounds(value: object) -> tuple[Any, Any]:
+    if not isinstance(value, list) or len(value) != 2 or None in value:
+        raise TypeError
+    return value[0], value[1]
+
+
+def _read_texts(value: object) -> tuple[str, ...]:
+    return tuple(map(text.read, one_of("array").read(value)))
+
+
+_whole, _names = Decoder({"type": "integer"}, _read_whole), Decoder(one_or_more(text).schema, _read_names)
+_two = {"type": "array", "items": _share.schema, "minItems": 2, "maxItems": 2}
+_bounds = Decoder(_two, _read_bounds)
+_edges = Decoder(
+    {"type": ["integer", "array"]}, lambda value: value if isinstance(value, list) else _read_whole(value)
+)
+DECODERS: Mapping[Form, Decoder] = {
+    Form.text: text,
+    Form.path: text,
+    Form.whole: _whole,
+    Form.number: _number,
+    Form.flag: one_of("boolean"),
+    Form.texts: one_or_more(text),
+    Form.choices: one_or_more(text),
+    Form.wholes: one_or_more(_whole),
+    Form.names: _names,
+    Form.repeated_names: _names,
+    Form.share: _share,
+    Form.shares: by_column(_share, _share),
+    Form.thresholds: one_or_more(_share),
+    Form.bounds: _bounds,
+    Form.ranges: by_column(_bounds),
+    Form.identifiers: by_column(
+        text, Decoder(_names.schema, lambda value: dict.fromkeys(_read_names(value), "drop"))
+    ),
+    Form.noises: by_column(text, Decoder({"type": "array", "items": text.schema}, _read_texts)),
+    Form.taxonomies: by_column(one_of("string", "object")),
+    Form.bins: by_column(_edges, _whole),
+    Form.types: by_column(text),
+    Form.values: by_column(_share),
+}
+
+
+def written(request: Options) -> dict[str, Any]:
+    """Give what was asked as a policy writes it, by key: options that are not as by default.
+
+    Secrets are left out, as are the table and where the release goes, which are no matter of the method.
+    Files stand with their whole paths.
+
+    Example:
+        >>> from ppdm_sql.options import GeneralizeRequest
+        >>> written(GeneralizeRequest(require=["k >= 5 on zip"], into="safe", tops={"age": 90}))
+        {'top': {'age': 90}, 'require': ['k >= 5 on zip']}
+    """
+    kind: Any = type(request)
+    aside = {"table", "into", "to"} | {item.name for item in fields(kind) if not item.repr}
+    found = {}
+    for option in options_of(kind):
+        given = getattr(request, option.name)
+        if option.name not in aside and given not in (option.default, None, (), {}):
+            found[option.key] = _written(given, files=option.form in (Form.path, Form.taxonomies))
+    return found
+
+
+def _written(value: Any, *, files: bool = False) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            str(name): _written(item, files=files and not isinstance(item, Mapping))
+            for name, item in value.items()
+        }
+    if isinstance(value, str | os.PathLike):
+        return os.path.abspath(value) if files and os.path.isfile(value) else os.fspath(value)
+    if isinstance(value, Sequence):
+        return [_written(item) for item in value]
+    if isinstance(value, bool | int | float):
+        return value
+    return f"given in Python as {kind_of(value)}" if files else str(value)
 
 
 # -- methods that take what a request declares ---------------------------------------------------

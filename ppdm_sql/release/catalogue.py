@@ -35,6 +35,12 @@ LOCATION = "location"
 HIERARCHIES = "hierarchies"
 """Key under which they say where the hierarchies of requirements are, and what they held."""
 
+RECORD = "to_sign"
+"""Key under which they keep what is there to sign: what was asked, by whom and why, tried and exported."""
+
+ASKED = "asked"
+"""Key under which that says what was asked, as a policy writes it."""
+
 LEFT_OUT = "records_left_out"
 """Key under which they say how many records were left out, where some might be."""
 
@@ -82,6 +88,11 @@ class CatalogueRow:
     def notices(self) -> tuple[str, ...]:
         """What the user was told during the run; none in files made before that was kept."""
         return tuple(self.parameters.get(NOTICES, ()))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is there to sign, by part; nothing for files made before that was kept."""
+        return dict(self.parameters.get(RECORD, {}))
 
     @property
     def left_out(self) -> int | None:
@@ -163,13 +174,20 @@ def check_writable(engine: Engine) -> None:
 
 
 def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlace:
-    """Make sure that a release of this name can be published."""
+    """Make sure that a release of this name can be published.
+
+    Where it takes the place of another that is asked once that is removed, in a transaction that other
+    connections do not see.
+    """
     if not plain_name(name, "What is to be made") or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
     if writes:
         check_writable(engine)
     place, found = _place(engine, name)
-    for taken in _in_the_way(engine, name, place, found):
+    replaced = name == engine.publishing.replaces
+    if replaced and not writes:
+        return place
+    for taken in _in_the_way(engine, name, place, found, replaced=replaced):
         raise NameTaken(f"There is {taken} already.", "Choose another name, or drop what has this one.")
     if f"release_{name}".lower() == REPORT:
         raise NameTaken(f"{SCHEMA}.{REPORT} is the view of all releases.", "Choose another name.")
@@ -177,7 +195,7 @@ def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlac
 
 
 def _in_the_way(
-    engine: Engine, name: str, place: ReleasePlace, found: list[tuple[Any, ...]]
+    engine: Engine, name: str, place: ReleasePlace, found: list[tuple[Any, ...]], *, replaced: bool
 ) -> Iterator[str]:
     """Say what a new release would meet."""
     for catalog, schema, other in found:
@@ -193,7 +211,7 @@ def _in_the_way(
         yield from (f"a {kind} {other!r}" for (other,) in names if other.lower() == name.lower())
     # the binder knows macros at once; listing all functions costs 13 ms
     wanted = macro(Table(name, place.schema, place.catalog))
-    if not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
+    if not replaced and not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
         yield f"a macro '{name}_at'"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.engine import Engine
@@ -21,14 +21,18 @@ from ppdm_sql.release.catalogue import (
     LOCATION,
     NOTICES,
     READ,
+    RECORD,
     SHAPE,
+    CatalogueRow,
     ReleasePlace,
     check_free,
+    find,
+    parts,
 )
-from ppdm_sql.release.control import control_table
+from ppdm_sql.release.control import CONTROL, control_table
 from ppdm_sql.release.labels import state
 from ppdm_sql.release.layout import SCHEMA, Draft, ReleasedColumn, Shape, Treatment, record_count
-from ppdm_sql.release.verification import value_checks, view_check
+from ppdm_sql.release.verification import reads_release, value_checks, view_check
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -41,9 +45,11 @@ OPTIONAL = ("taxonomies", "transcripts")
 
 def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:
     """Publish a draft with what the user was told: all of it, or nothing."""
-    place = check_free(engine, draft.name)
-    shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():
+        if engine.publishing.replaces == draft.name:
+            remove(engine, find(engine, draft.name))
+        place = check_free(engine, draft.name)
+        shape = Shape.of_draft(draft, place.catalog, place.schema)
         _create_catalogue(engine, draft, place)
         if shape.outside:
             _create_reader(engine, shape, draft.select)
@@ -172,13 +178,15 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(text("release/insert_measures"), values, step="insert measures")
-    parameters = {**draft.parameters, SHAPE: shape.record()}
+    parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
     if told := [*engine.read_notices.get(draft.source, ()), *notices]:
         parameters[NOTICES] = told
     if (read_as := engine.read_as.get(draft.source)) is not None:
         parameters[READ] = dict(read_as)
     if named := hierarchies(draft.requirements):
         parameters[HIERARCHIES] = named
+    if engine.publishing.record:
+        parameters[RECORD] = {**parameters.get(RECORD, {}), **engine.publishing.record}
     facts = {
         **name,
         "method": draft.method,
@@ -192,19 +200,23 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
     engine.write(text("release/insert_release"), facts, step="insert release")
 
 
-def removals(shape: Shape, *, with_view: bool, parts: Collection[str]) -> list[str]:
-    """Write the statements that remove a release; the view only where it is still its own."""
-    tables = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in parts]
+def remove(engine: Engine, row: CatalogueRow) -> None:
+    """Remove what a release has in the database; a view that is not its own stays."""
+    shape, there = row.shape(engine.current()[0]), parts(engine)
+    tables = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in there]
     delete = "DELETE FROM {t} WHERE {c} = {name}"
-    return [
-        *([f"DROP VIEW IF EXISTS {shape.view}"] if with_view else []),
+    statements = [
+        *([f"DROP VIEW IF EXISTS {shape.view}"] if reads_release(engine, shape) else []),
         *([f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []),
         f"DROP {'VIEW' if shape.outside else 'TABLE'} IF EXISTS {shape.frozen}",
         *(
             sql(delete, t=Table(table, SCHEMA), c=column("release"), name=literal(shape.name))
             for table in tables
         ),
+        *([f"DROP TABLE IF EXISTS {control_table(shape.name)}"] if CONTROL in row.parameters else []),
     ]
+    for statement in statements:
+        engine.write(statement, step="drop")
 
 
 # -- comments ---------------------------------------------------------------------------------------

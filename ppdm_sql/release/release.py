@@ -17,12 +17,12 @@ from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
-from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE, CatalogueRow
-from ppdm_sql.release.control import CONTROL, control_table
+from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, RECORD, SHAPE, CatalogueRow
 from ppdm_sql.release.labels import Node, nodes_of, partitions, protected_values, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
-from ppdm_sql.release.publishing import freeze, removals
-from ppdm_sql.release.verification import Verification, reads_release, verify
+from ppdm_sql.release.publishing import freeze, remove
+from ppdm_sql.release.record import record_of
+from ppdm_sql.release.verification import Verification, verify
 from ppdm_sql.results import Result, ResultTable, attacking, report
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Release(Result):
         return protected_values(self.row().asked)
 
     def tables(self) -> list[ResultTable]:
-        """Give what the catalogue says of it, its measures and, where it has its trees, the cut.
+        """Give what the catalogue says of it, its measures, the cut where it has its trees, and its record.
 
         Cost: a look at the labels of each masked column.
         """
@@ -147,13 +147,14 @@ class Release(Result):
             ResultTable("release", ("what", "value"), self._described(nodes, measures)),
             ResultTable("measures", Measured._fields, measures, dict.fromkeys(("before", "after"), "")),
             *([ResultTable("cut", CUT, cut)] if nodes else []),
+            *record_of(self.row(), measures),
         ]
 
     def _described(self, nodes: Sequence[Node], measures: Sequence[Measured]) -> list[tuple[str, object]]:
         """Describe it as the catalogue records it: names and values, in the order in which they are shown."""
         row = self.row()
         shape, location = row.shape(self._engine.current()[0]), row.parameters.get(LOCATION)
-        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, "noise")
+        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, RECORD, "noise")
         options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
         became = told(shape.columns, shape.symbol, nodes, measures, self._labels)
         placed: list[tuple[str, object]] = []
@@ -304,21 +305,18 @@ class Release(Result):
         self._engine.alone(self._drop)
 
     def _drop(self) -> None:
-        from ppdm_sql.release.placing import location_in, note_removal, remove
-
         self._engine.require_autocommit()
-        row, shape = self._found()
-        own, parts = reads_release(self._engine, shape), catalogue.parts(self._engine)
+        from ppdm_sql.release.placing import location_in, note_removal
+        from ppdm_sql.release.placing import remove as remove_placed
+
+        row = self.row()
         location = location_in(row.parameters)
         with self._engine.transaction():
-            for sql in removals(shape, with_view=own, parts=parts):
-                self._engine.write(sql, step="drop")
-            if CONTROL in row.parameters:
-                self._engine.write(f"DROP TABLE IF EXISTS {control_table(shape.name)}", step="drop")
+            remove(self._engine, row)
             if location is not None:
                 note_removal(self._engine, location)
         if location is not None:
-            remove(self._engine, location)
+            remove_placed(self._engine, location)
 
     def _found(self) -> tuple[CatalogueRow, Shape]:
         row = self.row()

@@ -28,6 +28,7 @@ from ppdm_sql.release.control import made_from
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.labels import Node, told
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.record import record_of
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise
 from ppdm_sql.report.page import (
@@ -164,6 +165,7 @@ def _owners(
     stepwise = subject.shape.stepwise
     return {
         "row": row,
+        "record": record_of(row, measures),
         "riskiest": _riskiest(subject),
         "by": by,
         "identifiable": promise.identifiable(subject, by, source),

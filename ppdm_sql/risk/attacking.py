@@ -33,6 +33,7 @@ from ppdm_sql.release.composition import Composed, composed, others_of, quasi_id
 from ppdm_sql.release.control import changed, control_of, made_from
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.recoding import Recoding
+from ppdm_sql.release.record import keep
 from ppdm_sql.risk.attempts import EXCEEDED, HOLDS, REFUTED, Attacks, Attempt, beside_control, verdict_of
 from ppdm_sql.sources import given, read_again
 
@@ -53,9 +54,20 @@ def attack(engine: Engine, release: Release, options: AttackOptions, progress: P
             beside = [read.enter_context(given(engine, path)) for path in options.beside]
             options = replace(options, beside=beside)
             progress.start(f"attacking {release.name}")
-            return _Attacking(engine, release, options).all()
+            found = _Attacking(engine, release, options).all()
+        if options.record:
+            keep(engine, row.release, attacks=[_told(one) for one in found.attacks])
+        return found
     finally:
         progress.stop()
+
+
+def _told(found: Attempt) -> dict[str, str]:
+    """Say in a line what came of an attack."""
+    rate, allowed = ("-" if n is None else f"{n:.4g}" for n in (found.rate, found.allowed))
+    who = f"{found.attack}, who knows {found.knows}, guesses {found.guesses}"
+    came = f"rate {rate}, allowed {allowed}: {found.verdict or 'nothing promised'}"
+    return {"attack": who, "came of it": came}
 
 
 @dataclass

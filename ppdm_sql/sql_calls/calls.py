@@ -11,8 +11,7 @@ from typing import Any
 
 from ppdm_sql.database import Database
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.options import OPTIONS, Form, Option
-from ppdm_sql.privacy import parse_names
+from ppdm_sql.options import DECODERS, OPTIONS, Form, Option
 from ppdm_sql.release import Release
 from ppdm_sql.sql_calls.describing import (
     MODELS,
@@ -47,7 +46,7 @@ def sql_name(option: Option) -> str:
 def value(call: str, option: Option, given: object) -> Any:
     """Turn the value of an argument, as JSON has it, into what the method takes."""
     try:
-        return _READERS[option.form](given)
+        return DECODERS[option.form].read(given)
     except PpdmError:
         raise
     except (ValueError, TypeError, ZeroDivisionError):
@@ -56,80 +55,6 @@ def value(call: str, option: Option, given: object) -> Any:
             f"Write it as {sql_name(option)} := {option.example} ({option.form.value}).",
         ) from None
 
-
-# -- forms ------------------------------------------------------------------------------------
-
-Reader = Callable[[Any], Any]
-
-
-def _one_of(*kinds: type) -> Reader:
-    def checked(value: object) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise TypeError
-        return value
-
-    return checked
-
-
-_text, _flag, _number, _share = _one_of(str), _one_of(bool), _one_of(int, float), _one_of(str, int, float)
-_nothing = _one_of()
-
-
-def _whole(value: object) -> int:
-    if (found := _number(value)) != int(found):
-        raise TypeError
-    return int(found)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    """Read names between commas, or a list of names as they stand."""
-    return tuple(map(_text, value)) if isinstance(value, list) else parse_names(_text(value))
-
-
-def _bounds(value: object) -> tuple[Any, Any]:
-    if not isinstance(value, list) or len(value) != 2 or None in value:
-        raise TypeError
-    return value[0], value[1]
-
-
-def _identifiers(value: object) -> dict[str, str]:
-    return _by_column(_text)(value) if isinstance(value, dict) else dict.fromkeys(_names(value), "drop")
-
-
-def _several(read: Reader) -> Reader:
-    return lambda value: tuple(map(read, value)) if isinstance(value, list) else (read(value),)
-
-
-def _by_column(read: Reader, otherwise: Reader = _nothing) -> Reader:
-    """Read a struct of something by column, or else one thing for all columns."""
-    return lambda value: (
-        {name: read(item) for name, item in value.items()} if isinstance(value, dict) else otherwise(value)
-    )
-
-
-_READERS: Mapping[Form, Reader] = {
-    Form.text: _text,
-    Form.path: _text,
-    Form.whole: _whole,
-    Form.number: _number,
-    Form.flag: _flag,
-    Form.texts: _several(_text),
-    Form.choices: _several(_text),
-    Form.wholes: _several(_whole),
-    Form.names: _names,
-    Form.repeated_names: _names,
-    Form.share: _share,
-    Form.shares: _by_column(_share, _share),
-    Form.thresholds: _several(_share),
-    Form.bounds: _bounds,
-    Form.ranges: _by_column(_bounds),
-    Form.identifiers: _identifiers,
-    Form.noises: _by_column(_text),
-    Form.taxonomies: _by_column(_one_of(str, dict)),
-    Form.bins: _by_column(lambda value: value if isinstance(value, list) else _whole(value), _whole),
-    Form.types: _by_column(_text),
-    Form.values: _by_column(_share),
-}
 
 # -- what users write, and what they are told -------------------------------------------------
 

@@ -36,11 +36,11 @@ from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.base.roles import Roles
-from ppdm_sql.options import Request
+from ppdm_sql.options import Request, command_of, written
 from ppdm_sql.privacy.quoting import percent, read_share
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
-from ppdm_sql.release.catalogue import FINGERPRINT, MOVED, releases
+from ppdm_sql.release.catalogue import ASKED, FINGERPRINT, MOVED, RECORD, releases
 from ppdm_sql.release.control import CONTROL, split_off
 from ppdm_sql.release.layout import MeasureRow
 
@@ -334,7 +334,9 @@ class Run(ABC, Generic[Transformed]):
                 self._notice_rows(draft, rows)
             return measures
 
-        more: dict[str, object] = {"allow_identifiers": list(self._allowed)} if self._allowed else {}
+        more: dict[str, object] = {RECORD: {ASKED: self._asked()}}
+        if self._allowed:
+            more["allow_identifiers"] = list(self._allowed)
         if self.control is not None:
             more[CONTROL] = percent(read_share(getattr(self.request, "control", 0), "--control"))
         if (self.roles.pseudonyms or self.moved) and self.key.fingerprint is not None:
@@ -349,6 +351,11 @@ class Run(ABC, Generic[Transformed]):
         parameters = {**draft.parameters, **more}
         told = replace(draft, accept=accept, parameters=parameters, control=self.control, columns=columns)
         return replace(told, compose=lambda: self._compose(told))
+
+    def _asked(self) -> dict[str, object]:
+        """Give what is asked as a policy writes it, with the whole path of a file."""
+        table = self.engine.read_as.get(self.source, {}).get("path", self.source)
+        return {"command": command_of(self.request), "table": table, **written(self.request)}
 
     def _compose(self, draft: Draft) -> None:
         """Tell, or refuse, what the release gives away together with others of the same source."""

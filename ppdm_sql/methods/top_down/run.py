@@ -218,7 +218,7 @@ class RefinementRun(Run[State]):
         self._notice_too_small()
         self._warn_of_limits()
         progress.start("refining")
-        with stop_on_interrupt(progress.listener) as interrupt:
+        with stop_on_interrupt(progress.listener, whole=self.engine.publishing.whole) as interrupt:
             return self.descend(lambda: interrupt.requested)
 
     def _notice_class(self) -> None:
@@ -605,11 +605,14 @@ class Interrupt(SignalHandler):
 
 
 @contextmanager
-def stop_on_interrupt(progress: Progress) -> Iterator[Interrupt]:
-    """Listen to Ctrl-C inside; not on other threads than the main one, nor where it is ignored."""
+def stop_on_interrupt(progress: Progress, *, whole: bool = False) -> Iterator[Interrupt]:
+    """Listen to Ctrl-C inside; not on other threads than the main one, nor where it is ignored.
+
+    Where a run is to be whole or not at all, the first Ctrl-C aborts.
+    """
     flag = Interrupt(progress)
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before == signal.SIG_IGN:
+    if whole or threading.current_thread() is not threading.main_thread() or before == signal.SIG_IGN:
         yield flag
         return
     signal.signal(signal.SIGINT, flag)

@@ -1,0 +1,336 @@
+"""Makes what a policy describes and is not there, or not as described; checks all of it. Each says why."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ppdm_sql.database import Database, open_database
+from ppdm_sql.engine.names import column, resolve_all
+from ppdm_sql.engine.opening import remove_database
+from ppdm_sql.engine.statements import sql
+from ppdm_sql.errors import InvalidOption, PpdmError, UnknownTable
+from ppdm_sql.policy.reading import FILE, METHODS, PlannedRelease, Policy, load
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import CatalogueRow
+from ppdm_sql.release.catalogue import ASKED, LOCATION
+from ppdm_sql.release.exporting import check_export
+from ppdm_sql.release.record import keep
+from ppdm_sql.results import Result, ResultTable
+from ppdm_sql.sources import given
+from ppdm_sql.version import __version__
+
+MISSING, REFUTED, OUTDATED = "missing", "refuted", "out of date"
+UNEXPORTED, UNRECORDED, ENDED, FINE = "not exported", "not recorded", "sign-off ended", "up to date"
+MADE, EXPORTED, RECORDED, FAILED, UNPLANNED = "made", "exported", "recorded", "failed", "not in the policy"
+HOLDS = (FINE, MADE, EXPORTED, RECORDED, UNPLANNED)
+Reasons = list[tuple[str, str]]
+"""States that a release is in, and why."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a release stands to its policy.
+
+    Args:
+        release: Its name.
+        state: ``up to date``; what it is instead: ``missing``, ``refuted`` (it does not verify), ``out of
+            date``, ``not exported``, ``not recorded``, ``sign-off ended``, ``not in the policy``; or what was
+            done: ``made``, ``exported``, ``recorded`` or ``failed``.
+        why: The reasons.
+    """
+
+    release: str
+    state: str
+    why: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether all is as the policy says."""
+        return self.state in HOLDS
+
+
+class Standings(list[Standing], Result):
+    """How all releases stand, in the order of the policy."""
+
+    interrupted = False
+    """Whether Ctrl-C ended it early."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all is as the policy says."""
+        return all(one.holds for one in self)
+
+    def tables(self) -> list[ResultTable]:
+        """Give a row a release."""
+        rows = [(one.release, one.state, list(one.why)) for one in self]
+        return [ResultTable("", ("release", "state", "why"), rows)]
+
+
+def run(
+    policy: Policy | str | os.PathLike[str] = FILE,
+    names: Sequence[str] = (),
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    **opening: Any,
+) -> Standings:
+    """Make the releases of a policy that are missing or out of date, each in one transaction.
+
+    A release is out of date if its source, what is asked, a taxonomy's file, or the version of ppdm-sql
+    changed. The new one takes the place of the old one, which stays where the new one cannot be made. Files
+    are exported once their release is committed; those that a killed run left are made by the next.
+
+    Args:
+        policy: The policy, or its file.
+        names: The releases; all without.
+        dry_run: Say what would be done, and why; change nothing. Then come the releases of the database that
+            the policy does not describe.
+        progress: Told what is done.
+        opening: How the database is opened: ``threads`` and ``memory_limit``.
+
+    Returns:
+        What was done of each and why; what failed did not stop the others.
+
+    Raises:
+        PpdmError: The policy is wrong, or the database cannot be used.
+
+    Cost: for each release that is there its audit and a scan of its source; then what its method costs.
+    """
+    policy = policy if isinstance(policy, Policy) else load(policy)
+    found, planned = Standings(), policy.planned(names)
+    with _opened(policy, opening, writes=not dry_run) as db:
+        db.progress = progress or db.progress
+        try:
+            for number, one in enumerate(planned, start=1):
+                db.progress.start(f"{one.name}, {number} of {len(planned)}")
+                found.append(_one(db, one, acts=not dry_run))
+        except KeyboardInterrupt:
+            found.interrupted = True
+        finally:
+            db.progress.stop()
+        known = {name.lower() for name in policy.releases}
+        others = [row.release for row in db.releases() if row.release.lower() not in known]
+        found += [Standing(name, UNPLANNED) for name in others if dry_run and not names]
+    return found
+
+
+def check(
+    policy: Policy | str | os.PathLike[str] = FILE,
+    names: Sequence[str] = (),
+    *,
+    progress: Progress | None = None,
+    **opening: Any,
+) -> Standings:
+    """Verify the releases of a policy and their exported files, and that they are as it describes them.
+
+    The arguments are those of :func:`run`, which does the same with ``dry_run``: nothing is changed, and a
+    database that is not there has no releases.
+
+    Returns:
+        How each release stands.
+
+    Raises:
+        PpdmError: The policy is wrong, or the database cannot be used.
+
+    Cost: for each release its audit and a scan of its source.
+    """
+    return run(policy, names, dry_run=True, progress=progress, **opening)
+
+
+@contextmanager
+def _opened(policy: Policy, opening: Mapping[str, Any], *, writes: bool) -> Iterator[Database]:
+    """Open the database of a policy, made where it is not there; what then holds nothing goes again."""
+    path = policy.path(policy.database, "database")
+    attach = {name: policy.path(given, f"attach.{name}") for name, given in policy.attach.items()}
+    is_there = os.path.lexists(path)
+    place = path if is_there or writes else ":memory:"
+    made = writes and not is_there
+    with open_database(place, read_only=is_there and not writes, create=made, attach=attach, **opening) as db:
+        yield db
+        made = made and not db.releases()
+    if made:
+        remove_database(Path(path))
+
+
+def _one(db: Database, planned: PlannedRelease, *, acts: bool) -> Standing:
+    """Look at a release, do what is to be done where that is wanted, and say so."""
+    try:
+        found = db.engine.unblocked(lambda: _found(db, planned, acts=acts))
+    except PpdmError as error:
+        found = [(FAILED, f"{error.problem} {error.remedy}".strip())]
+    except OSError as error:
+        found = [(FAILED, f"{error.filename} cannot be read: {error.strerror}.")]
+    return Standing(planned.name, found[0][0], tuple(reason for _, reason in found))
+
+
+def _found(db: Database, planned: PlannedRelease, *, acts: bool) -> Reasons:
+    row = next((one for one in db.releases() if one.release.lower() == planned.name.lower()), None)
+    found = [(MISSING, "there is no such release")]
+    if row is None and not acts:
+        return found
+    with _source(db, planned) as table:
+        source = _fingerprint(db, planned, table)
+        if row is not None:
+            found = list(_reasons(db, planned, row, source))
+        if acts and found:
+            return _done(db, planned, row, found, source)
+    same = f"it verifies; the same {source['records']} records, policy and version"
+    return found or [(FINE, same)]
+
+
+@contextmanager
+def _source(db: Database, planned: PlannedRelease) -> Iterator[str]:
+    """Read the source of a release, under the name that the policy has for it."""
+    place = table = planned.table
+    try:
+        db.engine.find(table)
+    except UnknownTable:
+        place = planned.placed(METHODS[planned.command]["table"], table)
+    types, nulls = planned.asked.get("types"), planned.asked.get("null", ())
+    with given(db.engine, place, types, nulls, called=None if place == table else table) as name:
+        yield name
+
+
+def _fingerprint(db: Database, planned: PlannedRelease, name: str) -> dict[str, object]:
+    """Give what changes with any record of the source, whatever the order of the records is."""
+    table = db.engine.find(name)
+    columns = db.engine.columns(table)
+    resolve_all(planned.why, [item.name for item in columns], table=name)
+    cells = [sql("CAST({c} AS TEXT)", c=column(item.name, "s")) for item in columns]
+    query = sql(
+        "SELECT count(*), sum(md5_number_lower(CAST(to_json([{cells}]) AS TEXT))) FROM {table} AS s",
+        cells=cells,
+        table=table,
+    )
+    ((records, total),) = db.engine.query(query, step="fingerprint")
+    told = json.dumps([[list(item) for item in columns], records, str(total)])
+    return {"records": records, "sha256": hashlib.sha256(told.encode()).hexdigest()}
+
+
+def _reasons(
+    db: Database, planned: PlannedRelease, row: CatalogueRow, source: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Say what is not as the policy describes it: first what needs a new release."""
+    record, release = row.record, db.release(row.release)
+    audit = release.verify()
+    yield from ((REFUTED, f"broken: {one.requirement}") for one in audit.findings if not one.holds)
+    yield from ((REFUTED, f"broken: {one.check}") for one in audit.checks if not one.holds)
+    changed = planned.changes(record)
+    if changed:
+        yield OUTDATED, f"the policy changed: {', '.join(changed)}"
+    if (before := record.get("source")) is None:
+        yield OUTDATED, "it was not made by ppdm run, so its source may have changed"
+    elif before["sha256"] != source["sha256"]:
+        then, now = before["records"], source["records"]
+        told = f"{now} records as before, other cells" if then == now else f"{then} records then, {now} now"
+        yield OUTDATED, f"{planned.table} changed: {told}"
+    files = record.get("files", {})
+    for of, digest in ({} if changed else _digests(planned)).items():
+        if before is not None and files.get(of) != digest:
+            yield OUTDATED, f"{planned.asked['taxonomy'][of]} changed"
+    if row.version != __version__:
+        yield OUTDATED, f"made by ppdm-sql {row.version}, and this is {__version__}"
+    if row.stopped == "interrupted":
+        yield OUTDATED, "it was stopped early"
+    yield from ((UNEXPORTED, reason) for reason in _unexported(planned, record).values())
+    if any(record.get(part, {}) != said for part, said in _to_sign(planned).items()):
+        yield UNRECORDED, "what is to be signed changed"
+    if (ended := planned.ended(date.today())) is not None:
+        yield ENDED, f"the sign-off ended on {ended}"
+
+
+def _digests(planned: PlannedRelease) -> dict[str, str]:
+    return {of: _digest(path) for of, path in planned.files().items()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _to_sign(planned: PlannedRelease) -> dict[str, object]:
+    return {"signoff": planned.said.get("signoff", {}), "why": dict(planned.why)}
+
+
+def _exports(planned: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str | None]:
+    """Give the hashes of the files that were exported, as the policy writes them, wherever it was then."""
+    folder = Path(record.get("folder", planned.folder))
+    written = {os.path.normpath(planned.folder / file): file for file in planned.exports}
+    found = {export["file"]: export["sha256"] for export in record.get("exports", ())}
+    return {written.get(os.path.normpath(folder / file), file): digest for file, digest in found.items()}
+
+
+def _unexported(planned: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str]:
+    """Give the files that are not what was exported, each with what is the matter."""
+    found, before = {}, _exports(planned, record)
+    for file in planned.exports:
+        path = planned.folder / file
+        if not path.is_file():
+            found[file] = f"{file} is missing"
+        elif before.get(file) is None:
+            found[file] = f"{file} was not exported by ppdm run"
+        elif before[file] != _digest(path):
+            found[file] = f"{file} is not what was exported"
+    return found
+
+
+def _done(
+    db: Database, planned: PlannedRelease, row: CatalogueRow | None, found: Reasons, source: Mapping[str, Any]
+) -> Reasons:
+    """Do what the reasons ask for; in the place of each state stands what was done."""
+    states, done = {state for state, _ in found}, FINE
+    if (ended := planned.ended(date.today())) is not None and states - {UNRECORDED, ENDED}:
+        told = f"Decide anew in [release.{planned.name}.signoff], or take the release out of the policy."
+        raise InvalidOption(f"The sign-off of {planned.name} ended on {ended}.", told)
+    if states & {MISSING, REFUTED, OUTDATED}:
+        record, done = _make(db, planned, row, source), MADE
+    else:
+        record = {} if row is None else row.record
+    if files := _unexported(planned, record) if done == FINE else planned.exports:
+        _export(db, planned, list(files), _exports(planned, record))
+        done = MADE if done == MADE else EXPORTED
+    if UNRECORDED in states and done != MADE:
+        keep(db.engine, planned.name, **_to_sign(planned))
+        done = RECORDED
+    return [(ENDED if ENDED in states else done, reason) for _, reason in found]
+
+
+def _make(
+    db: Database, planned: PlannedRelease, row: CatalogueRow | None, source: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Make a release anew, in the place of the one that is there; give the beginning of its record."""
+    name, before = planned.name, {} if row is None else _exports(planned, row.record)
+    if row is not None and LOCATION in row.parameters:
+        raise InvalidOption(f"The rows of {name} stand outside of the database.", "Drop the release first.")
+    for file in planned.exports:
+        check_export(planned.folder / file, force=file in before)
+    exports = [{"file": file, "sha256": None} for file in planned.exports]
+    for notice in db.engine.read_notices.get(planned.table, ()):
+        db.progress.notice(notice)
+    asked: dict[str, Any] = {ASKED: dict(planned.asked), "source": source, "files": _digests(planned)}
+    record = asked | {"folder": str(planned.folder), "exports": exports} | _to_sign(planned)
+    with db.engine.publishes(record=record, replaces=None if row is None else name, whole=True):
+        getattr(db, planned.command)(planned.table, **planned.options())
+    return record
+
+
+def _export(
+    db: Database, planned: PlannedRelease, files: Sequence[str], known: Mapping[str, str | None]
+) -> None:
+    """Write files, and keep the hash of each; one that is there and was not exported here is not replaced."""
+    release, digests = db.release(planned.name), dict(known)
+    for file in files:
+        path = planned.folder / file
+        is_safe = planned.said.get("formula-safe", False) and path.suffix.lower() == ".csv"
+        release.export(path, force=file in known, formula_safe=is_safe)
+        digests[file] = _digest(path)
+        kept = [{"file": one, "sha256": digests.get(one)} for one in planned.exports if one in digests]
+        keep(db.engine, release.name, exports=kept)
