@@ -28,6 +28,7 @@ from ppdm_sql.options import (
     AuditRequest,
     CompareRequest,
     Evaluate,
+    ForgetRequest,
     FrameEvaluation,
     Generalize,
     GeneralizeRequest,
@@ -39,6 +40,7 @@ from ppdm_sql.options import (
     Suppress,
     SwapRequest,
     TrainRequest,
+    UpdateRequest,
     asks,
     options_of,
 )
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
+    from ppdm_sql.release.forgetting import Forgotten
     from ppdm_sql.risk.attempts import Attacks
     from ppdm_sql.risk.measuring import TableRisk
 
@@ -234,6 +237,74 @@ class Database:
         from ppdm_sql.methods.top_down.generalize import generalize
 
         return generalize(self.engine, asked.table, asked, asked.progress or self.progress)
+
+    @alone
+    @asks(UpdateRequest)
+    def update(self, asked: UpdateRequest) -> Release:
+        """Publish a new version of a release that is updatable, from today's table, under the same promise.
+
+        The new cut refines the one before, new records enter where their classes hold enough of them, and
+        records that left the table leave the release where that gives nobody away.
+
+        Returns:
+            The release, whose newest version it is; as it was where nothing has changed.
+
+        Raises:
+            GuaranteeNotMet: All new records would have to wait, or the audit refused the version.
+            PpdmError: The release is not updatable, or its table cannot be used. Nothing is published then.
+
+        Cost: as a run, a second collapse of the table, and the audit of all versions.
+        Source: Fung, Wang, Fu, Pei 2008.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, i % 2 AS job FROM range(8) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> _ = db.suppress("t", ["k >= 4 on job"], person="id", updatable=True, into="safe")
+            >>> _ = con.execute("INSERT INTO t SELECT i, i % 2 FROM range(8, 16) r (i)")
+            >>> _ = db.update("safe")
+            >>> con.sql("SELECT count(*) FROM safe_version(1)").fetchall(), len(db.release("safe").df())
+            ([(8,)], 16)
+        """
+        from ppdm_sql.methods.top_down.updating import update
+        from ppdm_sql.release import Release
+        from ppdm_sql.release.catalogue import READ
+
+        found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
+        row = found.row()
+        with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
+            return update(self.engine, found, asked.progress or self.progress)
+
+    @alone
+    @asks(ForgetRequest)
+    def forget(self, asked: ForgetRequest) -> Forgotten:
+        """Take a person out of every version of the releases that are updatable, in one transaction.
+
+        Records of others leave with the person where their class does not keep the requirements any more.
+
+        Returns:
+            What left which release, what was exported before, and which releases cannot be reached.
+
+        Raises:
+            UnknownPerson: No updatable release holds a record of the person.
+            InvalidOption: A table still holds the person, whom the next version would show again.
+
+        Cost: an audit of all versions of each release that held the person.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, i % 2 AS job FROM range(9) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> _ = db.suppress("t", ["k >= 4 on job"], person="id", updatable=True, into="safe")
+            >>> _ = con.execute("DELETE FROM t WHERE id = 8")
+            >>> db.forget("8").releases[0].records, len(db.release("safe").df())
+            (1, 8)
+        """
+        from ppdm_sql.release.forgetting import forget
+
+        return forget(self.engine, asked.person, asked.releases)
 
     @takes_sources("table", elsewhere=True)
     @alone

@@ -22,8 +22,9 @@ from ppdm_sql.audit.judging import (
 from ppdm_sql.audit.model import Audit, Finding
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
-from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.engine.source import count_column, person_columns, source_of
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.level import with_labels
@@ -64,6 +65,33 @@ def judged_classes(
     """Judge every class of a table by each requirement; the working tables last as long as the workspace."""
     run = _AuditRun(engine, table, requirements, (), count)
     return run.collapsed, run.judged
+
+
+def broken_classes(
+    engine: Engine, table: Table, requirements: Sequence[Requirement], person: Sequence[str]
+) -> list[tuple[tuple[str, ...], Table]]:
+    """Give the classes of a table, of at least one row, that break a requirement.
+
+    For each requirement that some class breaks its columns, and a working table of those classes, whose
+    columns ``a0, a1, ...`` hold their values.
+    """
+    run, found = _AuditRun(engine, table, requirements, (), None, person=person), []
+    for item in run.judged:
+        names = item.question.requirement.attributes
+        keys = [column(code) for code in run.collapsed.codes(names)]
+        query = sql(
+            "SELECT DISTINCT {values} FROM "
+            "(SELECT *, min(atom) OVER (PARTITION BY {keys}) AS class FROM {atoms}) AS r "
+            "WHERE r.class IN (SELECT j.class FROM {t} AS j WHERE j.requirement = {n} AND j.violates)",
+            values=[sql("{k} AS a{place}", k=key, place=place) for place, key in enumerate(keys)],
+            keys=keys,
+            atoms=run.collapsed.atoms,
+            t=item.judgements,
+            n=item.question.number,
+        )
+        made = engine.materialize("broken_classes", query)
+        found += [(names, made)] if engine.size(made) else []
+    return found
 
 
 def audit(

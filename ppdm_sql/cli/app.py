@@ -40,6 +40,8 @@ COMMANDS = {
     "run": ("policy", "Make the releases of a policy that are missing or out of date."),
     "check": ("policy", "Verify the releases of a policy and their exported files."),
     "schema": ("policy", "Print the JSON schema of policies, for editors."),
+    "update": ("releases", "Publish a new version of a release as its table grows."),
+    "forget": ("releases", "Take a person out of every version of the updatable releases."),
     "drop": ("releases", "Remove a release or a model, with all that belongs to it."),
     "install": ("sql", "Put the audit macros into a file, for any DuckDB client."),
     "uninstall": ("sql", "Remove the audit macros from a file."),

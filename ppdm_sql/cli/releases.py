@@ -29,9 +29,11 @@ from ppdm_sql.options import (
     AttackRequest,
     Evaluate,
     ExportRequest,
+    ForgetRequest,
     NameRequest,
     ReleaseRequest,
     ReportRequest,
+    UpdateRequest,
 )
 from ppdm_sql.release import Release
 from ppdm_sql.release.labels import Node
@@ -141,7 +143,7 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     if form is not Format.table or all(table.title != "cut" for table in tables):
         print_tables([*tables, rows], form)
         return
-    print_tables(tables[:2], form)
+    print_tables([*tables[:2], *(table for table in tables if table.title == "versions")], form)
     print_tree("cut", cut_trees(release.cut(), limit))
     print_tables([*tables[3:], rows], form)
 
@@ -311,6 +313,41 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
         describing.report(db, given)
     edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
     common.say(f"Wrote {given['path']}. {edition}")
+
+
+@takes(UpdateRequest, lacks=["sql"])
+def update(database: DatabasePath, given: Given, common: Common) -> None:
+    """The release must have been made with --updatable. Its new version is what NAME shows from then on;
+    NAME_version(n) gives each. Exit code 1 if all new records would have to wait for a later version.
+
+    Examples:
+    ppdm update clinic.duckdb visits_safe
+    """
+    with common.using(database, write=True) as db:
+        before = db.release(given["release"]).row().created_at
+        release = db.update(**given)
+        (versions,) = (table for table in release.tables() if table.title == "versions")
+        row = release.row()
+    print_tables([versions], common.form)
+    if row.created_at != before:
+        common.say(f"Published version {versions.rows[-1][0]} of {row.release}: {row.rows:,} records.")
+
+
+@takes(ForgetRequest, lacks=["sql"])
+def forget(database: DatabasePath, given: Given, common: Common) -> None:
+    """The tables come first: while one still holds the person, its next version would show them again, so
+    that is refused. Exit code 1 if nobody of that name is found, or a release cannot be reached.
+
+    Examples:
+    ppdm forget clinic.duckdb --person p17
+    ppdm forget clinic.duckdb --person p17 --release visits_safe
+    """
+    with common.using(database, write=True) as db:
+        found = db.forget(**given)
+    print_tables(found.tables(), common.form)
+    for text in found.notes:
+        notice(text)
+    raise typer.Exit(1 if found.unreachable else 0)
 
 
 @takes(NameRequest, lacks=SHORT)

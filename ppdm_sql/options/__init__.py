@@ -312,6 +312,16 @@ class Splitting(OfFile):
     ] = 0
 
 
+class Growing(Options):
+    """What a run is asked whose release follows its table as that grows."""
+
+    updatable: Annotated[
+        bool, "Let ppdm update publish new versions as the table grows; needs --person COLUMN."
+    ] = False
+    before: Any = None
+    """The version before, where an update makes the next one."""
+
+
 class RefinementRequest(Request, OfRefinement):
     require: Annotated[Requirements, REQUIRE] = field(kw_only=False)
     suppress_records: Annotated[
@@ -328,21 +338,21 @@ class GeneralizeRequest(RefinementRequest, OfGeneralization):
     show_values: Annotated[bool, SHOW_VALUES] = False
 
 
-class Suppress(RefinementRequest, Splitting, OfTable, Told):
+class Suppress(RefinementRequest, Splitting, Growing, OfTable, Told):
     ORDER = """
         table into require class_column count_column keep allow_identifiers identifiers max_steps
         suppress_records symbol allow_absent person types nulls score detail limits weights to control
-        refuse_composition
+        refuse_composition updatable
     """
     max_steps: Annotated[int | None, "Stop after this many disclosures."] = None
 
 
-class Generalize(GeneralizeRequest, Splitting, OfTable, Told):
+class Generalize(GeneralizeRequest, Splitting, Growing, OfTable, Told):
     ORDER = """
         table into require class_column method taxonomies ranges boundary condition suppress categories
         count_column keep allow_identifiers identifiers interval_columns show_values suppress_records
         max_steps symbol allow_absent person types nulls score detail rare limits weights min_widths tops
-        bottoms to control refuse_composition
+        bottoms to control refuse_composition updatable
     """
 
 
@@ -593,6 +603,30 @@ class CompareRequest(OfColumns, OfRefinement, OfGeneralization, Reading, Told):
         "loss|risk|average-risk|error|left-out",
     ] = None
     into: Annotated[str | None, INTO, "Name of the release that --keep-best publishes."] = None
+
+
+class UpdateRequest(Told, ReleaseRequest):
+    """What :meth:`ppdm_sql.Database.update` takes."""
+
+
+class ForgetRequest(Told):
+    """What :meth:`ppdm_sql.Database.forget` takes."""
+
+    person: Annotated[
+        str,
+        "Whose records are taken out, as the person column holds it.",
+        "'p17'",
+        "ID",
+        Option(flag="--person"),
+    ] = field(kw_only=False)
+    releases: Annotated[
+        Names,
+        Form.repeated_names,
+        "Only out of this release; by default out of all.",
+        "['visits_safe']",
+        "NAME",
+        Option(flag="--release", sql="releases"),
+    ] = ()
 
 
 class ExportOptions(Options):

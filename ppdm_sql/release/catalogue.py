@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ from ppdm_sql.engine.statements import sql, text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
-from ppdm_sql.release.layout import SCHEMA, Draft, Shape, macro
+from ppdm_sql.release.layout import SCHEMA, Draft, Shape, macro, version_macro
 from ppdm_sql.version import __version__
 
 MOVED, FINGERPRINT = "moved dates", "key fingerprint"
@@ -40,6 +40,8 @@ RECORD = "to_sign"
 
 ASKED = "asked"
 """Key under which that says what was asked, as a policy writes it."""
+UPDATABLE = "updatable"
+"""Key under which they keep what was asked of a release that is updatable, so that it can be asked again."""
 
 LEFT_OUT = "records_left_out"
 """Key under which they say how many records were left out, where some might be."""
@@ -173,7 +175,7 @@ def check_writable(engine: Engine) -> None:
         raise only_read()
 
 
-def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlace:
+def check_free(engine: Engine, name: str, *, writes: bool = True, updatable: bool = False) -> ReleasePlace:
     """Make sure that a release of this name can be published.
 
     Where it takes the place of another that is asked once that is removed, in a transaction that other
@@ -187,7 +189,8 @@ def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlac
     replaced = name == engine.publishing.replaces
     if replaced and not writes:
         return place
-    for taken in _in_the_way(engine, name, place, found, replaced=replaced):
+    macros = () if replaced else (macro, version_macro) if updatable else (macro,)
+    for taken in _in_the_way(engine, name, place, found, macros):
         raise NameTaken(f"There is {taken} already.", "Choose another name, or drop what has this one.")
     if f"release_{name}".lower() == REPORT:
         raise NameTaken(f"{SCHEMA}.{REPORT} is the view of all releases.", "Choose another name.")
@@ -195,7 +198,11 @@ def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlac
 
 
 def _in_the_way(
-    engine: Engine, name: str, place: ReleasePlace, found: list[tuple[Any, ...]], *, replaced: bool
+    engine: Engine,
+    name: str,
+    place: ReleasePlace,
+    found: list[tuple[Any, ...]],
+    macros: Sequence[Callable[[Table], Table]],
 ) -> Iterator[str]:
     """Say what a new release would meet."""
     for catalog, schema, other in found:
@@ -210,9 +217,9 @@ def _in_the_way(
         names = engine.look_up(listed, step=f"{kind}_names") if is_there else []
         yield from (f"a {kind} {other!r}" for (other,) in names if other.lower() == name.lower())
     # the binder knows macros at once; listing all functions costs 13 ms
-    wanted = macro(Table(name, place.schema, place.catalog))
-    if not replaced and not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
-        yield f"a macro '{name}_at'"
+    for wanted in (named(Table(name, place.schema, place.catalog)) for named in macros):
+        if not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
+            yield f"a macro '{wanted.name}'"
 
 
 Listed = TypeVar("Listed")

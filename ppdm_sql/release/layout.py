@@ -16,6 +16,10 @@ from ppdm_sql.privacy import Requirement
 
 SCHEMA = "ppdm"
 
+PRIVATE = ("record_person", "record_digest", "record_cohort")
+"""Columns of the frozen table of an updatable release: whose each record is, a digest of its source values,
+and the version in which it entered. Nothing shows them."""
+
 Bound = Literal["lower bound", "upper bound"]
 Changed = Literal["suppressed", "generalized", "swapped", "randomized", "discretized", "pseudonym"]
 Treatment = Changed | Literal["sensitive", "class", "kept", "count"] | Bound
@@ -96,6 +100,8 @@ class Draft:
             reads them there.
         control: Working table with the records that were split off, or None; the owner keeps them.
         compose: Called when the cut is recorded: tells what the release gives away together with others.
+        version: Of a release that is updatable, which version it is; ``select`` has the private columns, too,
+            before ``person``.
     """
 
     name: str
@@ -124,6 +130,24 @@ class Draft:
     outside: bool = False
     control: Table | None = None
     compose: Callable[[], None] | None = None
+    version: Version | None = None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of an updatable release.
+
+    Args:
+        number: From 1.
+        entered: Records that are in no earlier version.
+        gone: Records of the version before that are not in this one.
+        waiting: New records that are left out until a later version.
+    """
+
+    number: int = 1
+    entered: int = 0
+    gone: int = 0
+    waiting: int = 0
 
 
 def person_column(released: Iterable[str]) -> str:
@@ -148,7 +172,8 @@ class Shape:
         schema: The schema of the view and the macro.
         stepwise: Whether there are earlier states, and the macro that gives them.
         outside: Whether a view that reads files is in the place of the frozen table.
-        working: The working table that holds the rows while nothing is published; None for the frozen table.
+        working: What holds the rows instead of the frozen table: a working table while nothing is published,
+            or the table of an earlier version.
     """
 
     name: str
@@ -164,6 +189,7 @@ class Shape:
     persons: int | None = None
     first: int = 0
     outside: bool = False
+    updatable: bool = False
     working: Table | None = None
 
     @classmethod
@@ -171,14 +197,15 @@ class Shape:
         """Give the shape that a draft will have in a schema."""
         alike = ("marginals", "moments", "person", "persons", "first", "outside")
         named = draft.name, catalog, schema, draft.columns, draft.count, draft.symbol, draft.steps is not None
-        return cls(*named, **{name: getattr(draft, name) for name in alike})
+        more = {name: getattr(draft, name) for name in alike}
+        return cls(*named, **more, updatable=draft.version is not None)
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
         """Read back what :meth:`record` wrote."""
         columns = tuple(ReleasedColumn(*item) for item in record["columns"])
         moments = {column: Moments(*found) for column, found in record.get("moments", {}).items()}
-        optional = ("stepwise", "marginals", "person", "persons", "first", "outside")
+        optional = ("stepwise", "marginals", "person", "persons", "first", "outside", "updatable")
         more = {key: record[key] for key in optional if key in record}
         named = name, catalog, record["schema"], columns, record["count"], record["symbol"]
         return cls(*named, moments=moments, **more)
@@ -192,6 +219,8 @@ class Shape:
             record |= {"person": self.person, "persons": self.persons, "first": self.first}
         if self.outside:
             record["outside"] = True
+        if self.updatable:
+            record["updatable"] = True
         if not self.stepwise:
             record |= {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
         return record
@@ -223,7 +252,7 @@ class Shape:
     @property
     def stored_names(self) -> tuple[str, ...]:
         """The names of the columns of the frozen table."""
-        return (*self.names, *self.people)
+        return (*self.names, *(PRIVATE if self.updatable else ()), *self.people)
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -282,3 +311,8 @@ def record_count(shape: Shape) -> Statement:
 def macro(view: Table) -> Table:
     """Name the table macro that belongs to a view: ``NAME_at``."""
     return Table(f"{view.name}_at", view.schema, view.catalog)
+
+
+def version_macro(view: Table) -> Table:
+    """Name the table macro of the versions of an updatable release: ``NAME_version``."""
+    return Table(f"{view.name}_version", view.schema, view.catalog)

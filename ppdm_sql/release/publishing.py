@@ -33,6 +33,7 @@ from ppdm_sql.release.control import CONTROL, control_table
 from ppdm_sql.release.labels import state
 from ppdm_sql.release.layout import SCHEMA, Draft, ReleasedColumn, Shape, Treatment, record_count
 from ppdm_sql.release.verification import reads_release, value_checks, view_check
+from ppdm_sql.release.versions import record_version, refuse_unsafe, set_aside, version_removals, versions_of
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -45,10 +46,14 @@ OPTIONAL = ("taxonomies", "transcripts")
 
 def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:
     """Publish a draft with what the user was told: all of it, or nothing."""
+    version = draft.version
     with engine.transaction():
         if engine.publishing.replaces == draft.name:
-            remove(engine, find(engine, draft.name))
-        place = check_free(engine, draft.name)
+            grows = version is not None and version.number > 1
+            remove(engine, find(engine, draft.name), grows=grows)
+            if version is not None and grows:
+                set_aside(engine, draft.name, version.number - 1)
+        place = check_free(engine, draft.name, updatable=version is not None)
         shape = Shape.of_draft(draft, place.catalog, place.schema)
         _create_catalogue(engine, draft, place)
         if shape.outside:
@@ -70,8 +75,12 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
             kept = create_table(control_table(draft.name), f"FROM {draft.control}")
             engine.write(kept, step="keep control")
         _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
+        if version is not None:
+            record_version(engine, draft, shape)
         if not engine.dry:
             _refuse_unverified(engine, shape)
+            if version is not None:
+                refuse_unsafe(engine, shape, draft.requirements)
             if draft.settle is not None:
                 draft.settle()
             if placing is not None:
@@ -200,15 +209,19 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
     engine.write(text("release/insert_release"), facts, step="insert release")
 
 
-def remove(engine: Engine, row: CatalogueRow) -> None:
-    """Remove what a release has in the database; a view that is not its own stays."""
+def remove(engine: Engine, row: CatalogueRow, *, grows: bool = False) -> None:
+    """Remove what a release has in the database; a view that is not its own stays.
+
+    Where it ``grows``, its rows and earlier versions stay, for a new version.
+    """
     shape, there = row.shape(engine.current()[0]), parts(engine)
     tables = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in there]
+    rows = f"DROP {'VIEW' if shape.outside else 'TABLE'} IF EXISTS {shape.frozen}"
     delete = "DELETE FROM {t} WHERE {c} = {name}"
     statements = [
         *([f"DROP VIEW IF EXISTS {shape.view}"] if reads_release(engine, shape) else []),
         *([f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []),
-        f"DROP {'VIEW' if shape.outside else 'TABLE'} IF EXISTS {shape.frozen}",
+        *([] if grows else [*version_removals(shape, versions_of(engine, shape)), rows]),
         *(
             sql(delete, t=Table(table, SCHEMA), c=column("release"), name=literal(shape.name))
             for table in tables

@@ -17,12 +17,21 @@ from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
-from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, RECORD, SHAPE, CatalogueRow
+from ppdm_sql.release.catalogue import (
+    HIERARCHIES,
+    LOCATION,
+    NOTICES,
+    RECORD,
+    SHAPE,
+    UPDATABLE,
+    CatalogueRow,
+)
 from ppdm_sql.release.labels import Node, nodes_of, partitions, protected_values, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, remove
 from ppdm_sql.release.record import record_of
 from ppdm_sql.release.verification import Verification, verify
+from ppdm_sql.release.versions import TOLD, versions_of
 from ppdm_sql.results import Result, ResultTable, attacking, report
 
 if TYPE_CHECKING:
@@ -142,19 +151,21 @@ class Release(Result):
         Cost: a look at the labels of each masked column.
         """
         nodes, measures = self.cut(), self.measures()
+        versions = [item.told for item in versions_of(self._engine, self._shape())]
         cut = [[getattr(node, name) for name in CUT] for node in nodes]
         return [
             ResultTable("release", ("what", "value"), self._described(nodes, measures)),
             ResultTable("measures", Measured._fields, measures, dict.fromkeys(("before", "after"), "")),
             *([ResultTable("cut", CUT, cut)] if nodes else []),
             *record_of(self.row(), measures),
+            *([ResultTable("versions", TOLD, versions)] if versions else []),
         ]
 
     def _described(self, nodes: Sequence[Node], measures: Sequence[Measured]) -> list[tuple[str, object]]:
         """Describe it as the catalogue records it: names and values, in the order in which they are shown."""
         row = self.row()
         shape, location = row.shape(self._engine.current()[0]), row.parameters.get(LOCATION)
-        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, RECORD, "noise")
+        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, RECORD, UPDATABLE, "noise")
         options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
         became = told(shape.columns, shape.symbol, nodes, measures, self._labels)
         placed: list[tuple[str, object]] = []

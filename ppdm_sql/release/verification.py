@@ -19,6 +19,7 @@ from ppdm_sql.errors import EngineError
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.labels import bound_beside, stored_text
 from ppdm_sql.release.layout import SCHEMA, Shape, record_count
+from ppdm_sql.release.versions import version_checks, versions_of
 from ppdm_sql.results import Result, ResultTable
 
 
@@ -75,6 +76,7 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
     if not records or shape.outside and changed:  # files that were changed may be none that can be read
         return Verification((), tuple(checks))
     checks += value_checks(engine, shape)
+    checks += [Check(*one) for one in version_checks(engine, versions_of(engine, shape), row.asked)]
     of = engine, shape.frozen, row.asked
     found = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
     return Verification(tuple(found), tuple(checks))

@@ -92,7 +92,7 @@ class Run(ABC, Generic[Transformed]):
         self.moved = self._dates_to_move()
         self.key = self._read_key()
         self._kept_by_name = self._named_as_kept()
-        check_free(engine, request.into, writes=False)
+        check_free(engine, request.into, writes=False, updatable=getattr(request, "updatable", False))
 
     def described(self) -> dict[str, Column]:
         """Describe the columns that the run can read, by name, in the order of the release."""

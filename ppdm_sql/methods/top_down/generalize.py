@@ -58,7 +58,8 @@ class GeneralizationRun(RefinementRun):
     request: GeneralizeRequest
 
     def __init__(self, engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> None:
-        self.rare = request.rare or ("apart" if request.score == "paper" else "merged")
+        apart = request.score == "paper" or getattr(request, "updatable", False)
+        self.rare = request.rare or ("apart" if apart else "merged")
         check_choice("method", request.method, METHODS)
         check_choice("rule for boundaries", request.boundary, BOUNDARIES)
         check_choice("rule for rare siblings", self.rare, RARE)
@@ -106,7 +107,8 @@ class GeneralizationRun(RefinementRun):
                     f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
                     "Name it in one role only.",
                 )
-        if self.request.method == "hce-tdr" and len({frozenset(r.attributes) for r in self.requirements}) > 1:
+        asked = self.requirements if self.growth is None else self.promised
+        if self.request.method == "hce-tdr" and len({frozenset(r.attributes) for r in asked}) > 1:
             raise InvalidOption(
                 "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
                 "Let all of them name the same columns, or use --method tds.",
@@ -355,7 +357,11 @@ class GeneralizationRun(RefinementRun):
         before, after = self.maskings[0].counts, outcome.maskings[0].counts
         left = np.asarray(before.sum(axis=0) - after.sum(axis=0))
         now = self._now(outcome).information(cuts)
-        rows = [*information.equivalence_classes(self.attributes, records, self._before, now, left)]
+        rows = list[information.Row]()
+        if (
+            self.growth is None or self.growth.before is None
+        ):  # they would be the cohorts of classes, which nobody is told
+            rows += information.equivalence_classes(self.attributes, records, self._before, now, left)
         if self.condition:
             both = self._entropy_before, self._entropy_now(outcome).now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
 from types import FrameType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sqlglot import exp
@@ -30,7 +30,7 @@ from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, check_choice, said
 from ppdm_sql.methods.base.arrays import Counts, Floats
-from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class, read_source
+from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.top_down import information_loss as information
@@ -74,7 +74,10 @@ from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-from ppdm_sql.release.layout import person_column
+from ppdm_sql.release.layout import PRIVATE, person_column
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.updating import Growth
 
 MOST_CLASSES = 100
 """Values of a class above which a notice says that they are many."""
@@ -88,6 +91,8 @@ class RefinementRun(Run[State]):
     roles: RefinementRoles
     advises: ClassVar[bool] = True
     """Whether the run has the options that would let a column show more."""
+    growth: Growth | None = None
+    """What is kept of the records of an updatable release, and how its next version comes about."""
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
     atoms: Atoms
@@ -123,6 +128,13 @@ class RefinementRun(Run[State]):
         roles = assign_roles(
             list(self.columns.values()), self.requirements, request, self.condition, table=self.source
         )
+        if getattr(request, "updatable", False):
+            from ppdm_sql.methods.top_down.updating import Growth  # few releases are updatable
+
+            self.growth = Growth.of(self, roles)
+            self.promised, self.requirements = self.requirements, self.growth.asked(self.requirements)
+            roles = replace(roles, grouping=(*roles.grouping, *self.growth.grouping))
+            self.columns |= {item.name: item for item in self.growth.columns}
         if roles.person:
             refuse_populations(self.requirements)
         limits = resolved(request.limits, "limit", names, roles.masking, table=self.source)
@@ -210,9 +222,21 @@ class RefinementRun(Run[State]):
             self.progress.notice(found.notice)
         return super().publish()
 
+    @cached_property
+    def kept(self) -> list[Kept]:
+        private = () if self.growth is None else PRIVATE
+        return [*super().kept, *(Kept(name, column(name, "s")) for name in private)]
+
+    def _split_off(self) -> None:
+        super()._split_off()
+        if self.growth is not None:
+            self.whole_source = self.table = self.growth.told_apart()
+
     def transform(self) -> State:
         progress = self.progress
         progress.start(f"collapsing {self.source}")
+        if self.growth is not None and self.growth.before is not None:
+            self.table = self.growth.entering()
         self.prepare(self.read())
         self._notice_class()
         self._notice_too_small()
@@ -304,6 +328,7 @@ class RefinementRun(Run[State]):
         """Read the source; everything after works on what comes out, but for the audit."""
         roles, symbol = self.roles, self.request.symbol
         needed = {item.name for item in self.coded} | {*roles.kept, *roles.pseudonyms, *roles.person}
+        needed |= {*(() if self.growth is None else PRIVATE)}
         count = self.collapsed_elsewhere(needed, roles.count)
         columns = [item for item in self.engine.columns(self.table) if item.name in {*needed, count}]
         self.rows = read_source(self.engine, self.table, columns)
@@ -321,6 +346,15 @@ class RefinementRun(Run[State]):
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""
+        self.mask_all(atoms)
+        self.measure = self.make_measure()
+        self.detail = self.measure.detail()
+        self.before = self.measure.source(self.detail)
+        self.constraints.require_defined(self.detail)
+        check_absent(self.constraints.all, self.request.allow_absent, self.progress)
+
+    def mask_all(self, atoms: Atoms) -> None:
+        """Make what the attributes are masked by."""
         self.atoms, size = atoms, len(self.attributes)
         found = constraints_of(self.engine, atoms, self.requirements, list(self.columns))
         if self.allowance.most(atoms.records):
@@ -331,11 +365,6 @@ class RefinementRun(Run[State]):
         held = [place for place in range(size) if atoms.coded[place].size]
         self._counts = counts_by_class(self.engine, atoms, held, self.classes)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
-        self.measure = self.make_measure()
-        self.detail = self.measure.detail()
-        self.before = self.measure.source(self.detail)
-        self.constraints.require_defined(self.detail)
-        check_absent(self.constraints.all, self.request.allow_absent, self.progress)
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -385,8 +414,8 @@ class RefinementRun(Run[State]):
         if self.constraints.weighed:
             worth = self.worth if gains is None else gains.worth
             shown = ShownDetail([masking.counts for masking in self.maskings], self.wishes.weights, worth)
-        return Refinement(
-            tuple(masking.top for masking in self.maskings),
+        loop = Refinement(
+            tuple(masking.top for masking in self.maskings) if self.growth is None else self.growth.cuts,
             [masking.ids for masking in self.maskings],
             self.constraints,
             self.measure,
@@ -397,6 +426,9 @@ class RefinementRun(Run[State]):
             loses=self.literal or not (self.has_class or self.constraints.weighed),
             shown=shown,
         )
+        if self.growth is not None:
+            self.growth.begin(loop)
+        return loop
 
     def draft(self, transformed: State) -> Draft:
         engine, request, state = self.engine, self.request, transformed
@@ -414,14 +446,18 @@ class RefinementRun(Run[State]):
         person = None if self.atoms.persons is None else person_column(item.name for item in columns)
         recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
         left_out = self.atoms.records - outcome.atoms.records
+        growth = self.growth
+        private = () if growth is None else PRIVATE
+        shown = [*outputs, *(Output(self.atom(outcome.atoms, name), name, "kept") for name in private)]
+        parameters = self._parameters() | self.allowance.parameters(left_out)
         return Draft(
             name=request.into,
             method=self.method,
             source=self.source,
-            requirements=self.requirements,
-            parameters=self._parameters() | self.allowance.parameters(left_out),
+            requirements=self.requirements if growth is None else self.promised,
+            parameters=parameters if growth is None else parameters | growth.parameters(),
             stopped=state.stopped or "complete",
-            select=released_rows(engine, masked, outputs, person),
+            select=released_rows(engine, masked, shown, person),
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
@@ -435,6 +471,7 @@ class RefinementRun(Run[State]):
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
             unfolded=self.unfolded,
+            version=None if growth is None else growth.version,
         )
 
     def _notice_whole(self, state: State, outcome: Outcome) -> None:
@@ -576,9 +613,18 @@ class RefinementRun(Run[State]):
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
         rows: list[information.Row] = self.constraints.worst_by_requirement(self.before, after)
+        if self.growth is not None:  # the cohort is nothing that anybody is told
+            told = dict(zip(map(str, self.requirements), map(str, self.promised), strict=False))
+            named = {_renamed(name, told): numbers for name, *numbers in rows}
+            rows = [(name, source, now) for name, (source, now) in named.items()]
         if self.allowance.share:
             rows.append(("records left out", 0.0, float(self.atoms.records - outcome.atoms.records)))
         return rows
+
+
+def _renamed(measure: str, names: Mapping[str, str]) -> str:
+    kind, _, requirement = measure.partition(": ")
+    return f"{kind}: {names.get(requirement, requirement)}"
 
 
 # -- Ctrl-C: once stops a descent with the state reached, twice aborts ---------------------------------

@@ -1,0 +1,493 @@
+"""A new version of a release from today's table: who enters, who leaves, and from where the descent goes on.
+
+The cut of a new version refines that of the version before, whose steps are performed again. Each record is
+in the cohort of the version in which it entered, and the cohort groups records as a column of every
+requirement does, without being released. New records whose classes hold too few of them wait. Records that
+leave a class take the rest of their cohort with them where they, or those that stay, would break a
+requirement by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import is_stand_in
+from ppdm_sql.engine.statements import Statement, bind, joined, sql
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
+from ppdm_sql.methods.base.released_rows import recoded
+from ppdm_sql.methods.top_down.cuts import Cut, Cuts, SuppressionCut
+from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
+from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep
+from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
+from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRoles
+from ppdm_sql.options import options_of
+from ppdm_sql.privacy import Counts, Requirement, Value
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Release
+from ppdm_sql.release.catalogue import UPDATABLE
+from ppdm_sql.release.layout import PRIVATE, Version
+from ppdm_sql.release.release import Step, Steps
+from ppdm_sql.release.versions import (
+    COHORT,
+    KeptVersion,
+    departed_persons,
+    departed_rows,
+    in_broken,
+    in_cohorts,
+    stored,
+    versions_of,
+)
+from ppdm_sql.taxonomy.model import Taxonomy
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.run import RefinementRun
+
+
+Bounds = Mapping[tuple[str, str | None], str | None]
+
+
+RESERVED = (*PRIVATE, "record_copy", "record_gone", "record_number")
+"""Names of columns that the source of an updatable release must not have."""
+GONE = sql("r.record_gone")
+
+
+class Unchanged(PpdmError):
+    """Nothing has changed since the last version."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """The versions that an update goes on from, and what their steps did."""
+
+    versions: Sequence[KeptVersion]
+    steps: Steps
+    bounds: Bounds  # the lower bound of each interval, by column and label
+
+    @classmethod
+    def of(cls, engine: Engine, release: Release) -> Before:
+        row = release.row()
+        versions = versions_of(engine, row.shape(engine.current()[0]))
+        bounds = {(node.attribute, node.label): node.lower for node in release.cut()}
+        return cls(versions, release.steps(), bounds)
+
+    @property
+    def last(self) -> KeptVersion:
+        return self.versions[-1]
+
+
+class Growth:
+    """What is kept of the records of an updatable release, and how its next version comes about."""
+
+    def __init__(self, run: RefinementRun, person: str, before: Before | None) -> None:
+        self.run, self.person, self.before = run, person, before
+        self.number = 1 if before is None else before.last.number + 1
+        self.version = Version(self.number)
+        self._replayed: list[RefinementStep] = []
+
+    @classmethod
+    def of(cls, run: RefinementRun, roles: RefinementRoles) -> Growth:
+        """Check that a release can be made updatable."""
+        request: Any = run.request
+        if len(roles.person) != 1:
+            raise InvalidOption(
+                "--updatable needs to know whose each record is.", "Give --person COLUMN, one column."
+            )
+        _refuse_what_does_not_last(run, request)
+        return cls(run, roles.person[0], request.before)
+
+    @property
+    def grouping(self) -> Sequence[str]:
+        """What groups the records beside the columns of the requirements; nothing in the first version."""
+        return () if self.before is None else (COHORT,)
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        return [Column(name, "UINTEGER") for name in self.grouping]
+
+    def asked(self, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+        """Ask requirements of each cohort, and of all together where cohorts that keep one might break it."""
+        if self.before is None:
+            return tuple(requirements)
+        return *in_cohorts(requirements), *(item for item in requirements if not item.monotone_persons)
+
+    def parameters(self) -> dict[str, object]:
+        """Give what is kept so that the same can be asked again."""
+        return {UPDATABLE: asked_again(self.run.request)}
+
+    # -- who enters and who leaves ------------------------------------------------------------------
+
+    def told_apart(self) -> Table:
+        """Give the source with the private columns; the cohort is the first one."""
+        run = self.run
+        if is_stand_in(run.engine, run.table):
+            raise InvalidOption(
+                f"--updatable reads tables of DuckDB and files, and {run.source!r} is elsewhere.",
+                "Copy it into the file, or leave the option out.",
+            )
+        names = [item.name for item in run.engine.columns(run.table)]
+        if taken := [name for name in names if name.lower() in RESERVED]:
+            raise InvalidOption(
+                f"--updatable keeps a column {taken[0].lower()!r} of its own, and {run.source!r} has one.",
+                "Rename it in a view.",
+            )
+        used = {item.name for item in run.coded} | {*run.roles.kept, *run.roles.pseudonyms}
+        read = "SELECT s.*, CAST({who} AS VARCHAR) AS record_person, {digest} AS record_digest, "
+        read += "CAST(1 AS UINTEGER) AS record_cohort FROM {t} AS s"
+        digest = _digest(sorted(used.intersection(names)))
+        return run.engine.overlay(sql(read, who=column(self.person, "s"), digest=digest, t=run.table))
+
+    def entering(self) -> Table:
+        """Give the records of the new version, with their cohorts, and tell who leaves and who waits."""
+        assert self.before is not None
+        engine, shapes, number = self.run.engine, [item.shape for item in self.before.versions], self.number
+        numbered = (
+            "SELECT s.*, row_number() OVER (PARTITION BY s.record_person, s.record_digest) AS record_copy "
+        )
+        today = engine.materialize("today", sql(numbered + "FROM {t} AS s", t=self.run.table))
+        tables = {"today": today, "version_rows": stored(shapes[-1])}
+        matched = engine.materialize("last_version", bind("top_down/last_version", tables=tables))
+        last = self._with_their_cohort(matched)
+        left, leaving = (_count(engine, table, GONE) for table in (matched, last))
+        gone = [departed_rows(engine, *pair) for pair in pairwise(shapes)]
+        gone.append(engine.overlay(sql("SELECT * FROM {t} AS r WHERE {gone}", t=last, gone=GONE)))
+        tables |= {"last_version": last, "departed_persons": departed_persons(engine, gone)}
+        query = bind("top_down/arrivals", tables=tables, values={"version": number})
+        arrivals = engine.materialize("arrivals", query)
+        new = sql("NOT r.record_gone AND r.record_cohort = {n}", n=number)
+        arriving, back = _count(engine, arrivals, new), _count(engine, arrivals, GONE)
+        tables |= {"arrivals": arrivals, "ready_records": self._ready(arrivals) if arriving else arrivals}
+        query = bind("top_down/version_records", tables=tables, values={"version": number})
+        records = engine.materialize("version_records", query)
+        entered = _count(engine, records, new)
+        self.version = Version(number, entered, leaving, arriving - entered)
+        self._tell(left, back, arriving)
+        return records
+
+    def _tell(self, left: int, back: int, arriving: int) -> None:
+        version, notice = self.version, self.run.progress.notice
+        if not version.entered and not version.gone:
+            if version.waiting:
+                raise GuaranteeNotMet(
+                    f"All {version.waiting:,} new records would have to wait: the last version's classes "
+                    "hold too few of them, so no version is made.",
+                    "Wait for more records, or publish the table as a new release with a smaller k.",
+                )
+            raise Unchanged("Nothing has changed that the release would show, so no version is made.", "")
+        if version.waiting:
+            notice(
+                f"{version.waiting:,} of {arriving:,} new records wait for a later version: the classes that "
+                "they belong to hold too few of them yet."
+            )
+        if left:
+            more = version.gone - left
+            also = (
+                f"; {more:,} more leave with them, as who is left would be told by subtraction"
+                if more
+                else ""
+            )
+            notice(f"{left:,} records of the last version are not in the table any more, or changed{also}.")
+        if back:
+            notice(
+                f"{back:,} records do not enter: one of the same person left before, and the two would "
+                "tell of each other."
+            )
+
+    def _with_their_cohort(self, rows: Table) -> Table:
+        """Let the rest of a cohort leave a class where those that leave, or stay, break a requirement."""
+        assert self.before is not None
+        engine, people, before = self.run.engine, self.before.last.shape.people, -1
+        asked = in_cohorts(self.run.promised)
+        while (leaving := _count(engine, rows, GONE)) not in (0, before):
+            before = leaving
+            parts = [
+                engine.overlay(
+                    sql("SELECT * FROM {t} AS r WHERE r.record_gone = {side}", t=rows, side=sql(side))
+                )
+                for side in ("TRUE", "FALSE")
+            ]
+            broken = [
+                where for part in parts if (where := in_broken(engine, part, asked, people)) is not None
+            ]
+            spread = "SELECT r.* REPLACE ({any} AS record_gone) FROM {t} AS r"
+            rows = engine.materialize("leaving", sql(spread, any=joined([GONE, *broken], " OR "), t=rows))
+        return rows
+
+    def _ready(self, arrivals: Table) -> Table:
+        """Give person and digest of the new records whose classes hold enough of them."""
+        # The cut before is put over all of today's records, new values included; what is published is made
+        # anew without the records that wait.
+        run, engine = self.run, self.run.engine
+        run.table = engine.overlay(sql("SELECT r.* FROM {t} AS r WHERE NOT r.record_gone", t=arrivals))
+        run.mask_all(run.read())
+        atoms, cuts = run.atoms, self.cuts
+        params, columns, joins = dict[str, object](), list[Statement](), list[Statement]()
+        for position, name in enumerate(run.attributes):
+            text, own = recoded(f"c{position}", cuts[position].parts, f"r{position}", "BIGINT")
+            params |= own
+            if name != COHORT:
+                columns.append(sql("{part} AS {name}", part=Statement(text), name=column(name)))
+        for name in run.roles.sensitive:
+            position = atoms.position(name)
+            columns.append(sql("d{n}.value AS {name}", n=position, name=column(name)))
+            joins.append(
+                sql("LEFT JOIN {t} AS d{n} ON d{n}.code = a.c{n}", t=atoms.coded[position].table, n=position)
+            )
+        names = [*PRIVATE, "record_number"]
+        atom = [*(column(run.atom(atoms, name), "a") for name in PRIVATE), column("person", "a")]
+        columns += [sql("{a} AS {name}", a=a, name=column(name)) for a, name in zip(atom, names, strict=True)]
+        new = "SELECT {columns} FROM {atoms} AS a {joins} WHERE {cohort} = {n}"
+        of = {"atoms": atoms.table, "joins": joined(joins, " "), "cohort": atom[2], "n": self.number}
+        rows = engine.materialize("new_records", sql(new, columns=columns, **of), params)
+        while (broken := in_broken(engine, rows, run.promised, ["record_number"])) is not None:
+            rows = engine.materialize(
+                "ready", sql("SELECT r.* FROM {t} AS r WHERE NOT {any}", t=rows, any=broken)
+            )
+        run.__dict__.pop("worth", None)  # it knows the number of the records
+        return rows
+
+    # -- from where the descent goes on -------------------------------------------------------------
+
+    @property
+    def cuts(self) -> Cuts:
+        """Perform the steps of the version before again; the first version begins at the top."""
+        run, self._replayed = self.run, []
+        replays = [_Replay.of(run.engine, masking) for masking in run.maskings]
+        steps, bounds = ([], {}) if self.before is None else (self.before.steps, self.before.bounds)
+        for replay, name in zip(replays, run.attributes, strict=True):
+            replay.prepare([step for step in steps if step.attribute == name], bounds)
+        for step in steps:
+            position = run.attributes.index(step.attribute)
+            score = step.score or 0.0, step.gain or 0.0, step.loss or 0.0
+            done = replays[position].perform(step)
+            self._replayed += [RefinementStep((position, candidate), *score) for candidate in done]
+        return tuple(replay.cut for replay in replays)
+
+    def begin(self, loop: Refinement) -> None:
+        """Let a descent know of the steps that were performed again."""
+        steps = [*self._replayed]
+        kept_from = loop.state.kept_from + len(steps) * self.run.constraints.repairable
+        loop.state = replace(loop.state, steps=steps, kept_from=kept_from)
+
+
+class _Replay:
+    """Performs the recorded steps of one attribute over the values that it has today.
+
+    A value that the steps did not know is shown as what stood for it: the symbol, its ancestor, its interval.
+    """
+
+    def __init__(self, engine: Engine, masking: Masking) -> None:
+        self.engine, self.masking, self._cut = engine, masking, masking.top
+
+    @classmethod
+    def of(cls, engine: Engine, masking: Masking) -> _Replay:
+        kinds: dict[type[Masking], type[_Replay]] = {
+            Suppression: _Disclosures,
+            Generalization: _Specializations,
+            Intervals: _Splits,
+        }
+        return kinds.get(type(masking), cls)(engine, masking)
+
+    @property
+    def cut(self) -> Cut:
+        return self._cut
+
+    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
+        """Look up what the steps name."""
+
+    def perform(self, step: Step) -> Sequence[int]:
+        """Perform a step, and what must come before it; give the candidates."""
+        return ()
+
+
+class _Disclosures(_Replay):
+    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
+        texts = [child for step in steps for child in step.children]
+        found = sql(
+            "SELECT d.code, CAST(d.value AS VARCHAR) FROM {t} AS d WHERE CAST(d.value AS VARCHAR) IN "
+            "(SELECT unnest(CAST($texts AS VARCHAR[])))",
+            t=self.masking.dictionary.table,
+        )
+        rows = self.engine.query(found, {"texts": texts}, step="disclosed values") if texts else []
+        self._codes: dict[Value, int] = {value: int(code) for code, value in rows}
+        if self.masking.dictionary.has_null:
+            self._codes[None] = self.masking.dictionary.size - 1
+        self._disclosed: list[int] = []
+
+    def perform(self, step: Step) -> Sequence[int]:
+        codes = [self._codes.pop(child) for child in step.children if child in self._codes]
+        self._disclosed += codes
+        return codes
+
+    @property
+    def cut(self) -> Cut:
+        top = self.masking.top
+        assert isinstance(top, SuppressionCut)
+        return top.disclose(self._disclosed)
+
+
+class _Specializations(_Replay):
+    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
+        assert isinstance(self.masking, Generalization)
+        self._nodes: dict[str | None, int] = {label: node for node, label, *_ in self.masking.labels}
+        self._parents = dict(self.masking.nodes({}))
+        self._done: set[int] = set()
+
+    def perform(self, step: Step) -> Sequence[int]:
+        assert isinstance(self.masking, Generalization)
+        node, path = self._nodes.get(step.parent), list[int]()
+        while node is not None:
+            path.append(node)
+            node = self._parents[node]
+        path = [
+            node for node in reversed(path) if node not in self._done and self.masking.tree.children[node]
+        ]
+        for node in path:
+            self._cut = self._cut.refine(node)
+        self._done.update(path)
+        return path
+
+
+class _Splits(_Replay):
+    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
+        lower = {step.step: bounds.get((step.attribute, step.children[-1])) for step in steps}
+        kind = self.masking.dictionary.column.type
+        found = Statement(
+            f"SELECT t.text, min(d.code) FROM (SELECT unnest(CAST($texts AS VARCHAR[])) AS text) AS t "
+            f"JOIN {self.masking.dictionary.table} AS d ON d.value >= CAST(t.text AS {kind}) GROUP BY t.text"
+        )
+        texts = [text for text in lower.values() if text is not None]
+        codes: dict[str, int] = (
+            dict(self.engine.query(found, {"texts": texts}, step="boundaries")) if texts else {}
+        )
+        self._boundaries = {step: None if text is None else codes.get(text) for step, text in lower.items()}
+
+    def perform(self, step: Step) -> Sequence[int]:
+        assert isinstance(self._cut, IntervalCut)
+        null = [self.masking.dictionary.size - 1] if self.masking.dictionary.has_null else []
+        # NULL is split off before anything else
+        wanted = [*null, self._boundaries[step.step]]
+        done = []
+        for boundary in wanted:
+            if boundary is not None and boundary > 0 and boundary not in self._cut.boundaries:
+                self._cut = self._cut.refine(int(boundary))
+                done.append(int(boundary))
+        return done
+
+
+# -- what is asked again ------------------------------------------------------------------------------
+
+
+def asked_again(request: Any) -> dict[str, object]:
+    """Give what was asked of a run as JSON can hold it, so that an update asks the same."""
+    asked: dict[str, object] = (
+        {"looks": dict(request.looks)} if isinstance(request, GeneralizeRequest) else {}
+    )
+    kind: Any = type(request)
+    for option in options_of(kind):
+        given = getattr(request, option.name)
+        if option.name in NOT_AGAIN or given == option.default or given in ((), {}):
+            continue
+        asked[option.name] = _plain(given)
+    if isinstance(request, GeneralizeRequest) and request.taxonomies:
+        asked["taxonomies"] = {name: _found_again(of) for name, of in request.taxonomies.items()}
+    return asked
+
+
+NOT_AGAIN = ("table", "into", "progress", "types", "nulls", "before", "show_values")
+"""What an update knows from the catalogue, or is asked anew."""
+
+
+def _plain(given: object) -> object:
+    if isinstance(given, Mapping):
+        return {str(name): _plain(value) for name, value in given.items()}
+    if isinstance(given, (list, tuple)):
+        return [_plain(value) for value in given]
+    return given if given is None or isinstance(given, (bool, int, float, str)) else str(given)
+
+
+def _found_again(taxonomy: Any) -> object:
+    """Give a taxonomy's file by its whole path, so that it is found from any folder."""
+    is_path = isinstance(taxonomy, (str, os.PathLike)) and os.path.isfile(taxonomy)
+    return os.path.abspath(taxonomy) if is_path else _plain(taxonomy)
+
+
+def _refuse_what_does_not_last(run: RefinementRun, request: Any) -> None:
+    """Refuse what the next versions could not keep, or not be asked again."""
+    given = {"--control": request.control, "--to": request.to, "--suppress-records": run.allowance.share}
+    for option in (option for option, value in given.items() if value):
+        raise InvalidOption(f"{option} is not possible with --updatable yet.", "Leave one of them out.")
+    for requirement in run.requirements:
+        if requirement.counts is Counts.GROUPS or requirement.compares_with_table or requirement.population:
+            raise InvalidOption(
+                f"--updatable takes requirements on each class, and {str(requirement)!r} compares it with "
+                "others.",
+                "Ask for k-anonymity, l-diversity or templates, or leave --updatable out.",
+            )
+    if any(how == "pseudonym" for how in request.identifiers.values()):
+        raise InvalidOption(
+            "--updatable and a pseudonym would tell which rows of all versions are of one person.",
+            "Drop the identifier, or leave --updatable out.",
+        )
+    if isinstance(request, GeneralizeRequest):
+        if request.rare == "merged":
+            raise InvalidOption(
+                "--rare merged groups what is rare today, which need not be so in the next version.",
+                "Leave it out: --updatable keeps rare groups apart.",
+            )
+        for name, taxonomy in request.taxonomies.items():
+            if isinstance(taxonomy, Taxonomy):
+                raise InvalidOption(
+                    f"The taxonomy of {name!r} is an object in memory, which an update could not read again.",
+                    "Give a file, a table, nested mappings or a rule.",
+                )
+
+
+def _digest(names: Sequence[str]) -> Statement:
+    """Write a digest of the values of some columns of ``s``, in which every text has its length before it."""
+    value = "coalesce(length({t}) || ':' || {t}, '-')"
+    texts = [sql("CAST({c} AS VARCHAR)", c=column(name, "s")) for name in names]
+    return sql("md5({all})", all=joined([sql(value, t=text) for text in texts] or [sql("''")], " || "))
+
+
+def _count(engine: Engine, table: Table, where: Statement) -> int:
+    ((number,),) = engine.query(
+        sql("SELECT count(*) FROM {t} AS r WHERE {w}", t=table, w=where), step="count rows"
+    )
+    return int(number)
+
+
+# -- the surface --------------------------------------------------------------------------------------
+
+
+def update(engine: Engine, release: Release, progress: Progress) -> Release:
+    """Make the next version of a release from today's source; its own state where nothing has changed."""
+    from ppdm_sql.methods.top_down.generalize import generalize
+    from ppdm_sql.methods.top_down.suppress import suppress
+    from ppdm_sql.options import Generalize, Suppress
+
+    row = release.row()
+    if (asked := row.parameters.get(UPDATABLE)) is None:
+        raise InvalidOption(
+            f"The release {release.name!r} was not made with --updatable, so no version can follow it.",
+            "Make it again with --updatable --person COLUMN, under another name.",
+        )
+    if not release.verify().holds:
+        raise GuaranteeNotMet(
+            f"The release {release.name!r} is not what was published, so no version can follow it.",
+            "Run ppdm verify to see what has changed.",
+        )
+    of = {**asked, "into": row.release, "before": Before.of(engine, release)}
+    try:
+        with engine.publishes(replaces=row.release):
+            if row.method == "PDA":
+                return suppress(engine, row.source, Suppress(table=row.source, **of), progress)
+            return generalize(engine, row.source, Generalize(table=row.source, **of), progress)
+    except Unchanged as nothing:
+        progress.notice(nothing.problem)
+        return release
