@@ -20,17 +20,18 @@ from ppdm_sql.errors import InvalidOption, PpdmError, UnknownTable
 from ppdm_sql.policy.reading import FILE, METHODS, PlannedRelease, Policy, load
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow
-from ppdm_sql.release.catalogue import ASKED, LOCATION
+from ppdm_sql.release.catalogue import ASKED, LOCATION, UPDATABLE
 from ppdm_sql.release.exporting import check_export
 from ppdm_sql.release.record import keep
 from ppdm_sql.results import Result, ResultTable
 from ppdm_sql.sources import given
 from ppdm_sql.version import __version__
 
-MISSING, REFUTED, OUTDATED = "missing", "refuted", "out of date"
+MISSING, REFUTED, OUTDATED, GROWN = "missing", "refuted", "out of date", "grown"
 UNEXPORTED, UNRECORDED, ENDED, FINE = "not exported", "not recorded", "sign-off ended", "up to date"
-MADE, EXPORTED, RECORDED, FAILED, UNPLANNED = "made", "exported", "recorded", "failed", "not in the policy"
-HOLDS = (FINE, MADE, EXPORTED, RECORDED, UNPLANNED)
+MADE, UPDATED, EXPORTED, RECORDED, FAILED = "made", "updated", "exported", "recorded", "failed"
+UNPLANNED = "not in the policy"
+HOLDS = (FINE, MADE, UPDATED, EXPORTED, RECORDED, UNPLANNED)
 Reasons = list[tuple[str, str]]
 """States that a release is in, and why."""
 
@@ -42,8 +43,9 @@ class Standing:
     Args:
         release: Its name.
         state: ``up to date``; what it is instead: ``missing``, ``refuted`` (it does not verify), ``out of
-            date``, ``not exported``, ``not recorded``, ``sign-off ended``, ``not in the policy``; or what was
-            done: ``made``, ``exported``, ``recorded`` or ``failed``.
+            date``, ``grown`` (its source changed, and it is updatable), ``not exported``, ``not recorded``,
+            ``sign-off ended``, ``not in the policy``; or what was done: ``made``, ``updated``, ``exported``,
+            ``recorded`` or ``failed``.
         why: The reasons.
     """
 
@@ -85,7 +87,8 @@ def run(
     """Make the releases of a policy that are missing or out of date, each in one transaction.
 
     A release is out of date if its source, what is asked, a taxonomy's file, or the version of ppdm-sql
-    changed. The new one takes the place of the old one, which stays where the new one cannot be made. Files
+    changed. The new one takes the place of the old one, which stays where the new one cannot be made; one
+    that is updatable gets a new version where its source changed, and is never made anew. Files
     are exported once their release is committed; those that a killed run left are made by the next.
 
     Args:
@@ -231,12 +234,12 @@ def _reasons(
     elif before["sha256"] != source["sha256"]:
         then, now = before["records"], source["records"]
         told = f"{now} records as before, other cells" if then == now else f"{then} records then, {now} now"
-        yield OUTDATED, f"{planned.table} changed: {told}"
+        yield GROWN if UPDATABLE in row.parameters else OUTDATED, f"{planned.table} changed: {told}"
     files = record.get("files", {})
     for of, digest in ({} if changed else _digests(planned)).items():
         if before is not None and files.get(of) != digest:
             yield OUTDATED, f"{planned.asked['taxonomy'][of]} changed"
-    if row.version != __version__:
+    if row.version != __version__ and UPDATABLE not in row.parameters:
         yield OUTDATED, f"made by ppdm-sql {row.version}, and this is {__version__}"
     if row.stopped == "interrupted":
         yield OUTDATED, "it was stopped early"
@@ -291,22 +294,35 @@ def _done(
         told = f"Decide anew in [release.{planned.name}.signoff], or take the release out of the policy."
         raise InvalidOption(f"The sign-off of {planned.name} ended on {ended}.", told)
     if states & {MISSING, REFUTED, OUTDATED}:
+        if row is not None and UPDATABLE in row.parameters:
+            raise InvalidOption(
+                f"{found[0][1]}; but {planned.name} is updatable, and one made anew would not go with the "
+                "versions that were handed out.",
+                "Describe it under another name, or drop it first.",
+            )
         record, done = _make(db, planned, row, source), MADE
+    elif GROWN in states:
+        record, done = _make(db, planned, row, source, grows=True), UPDATED
     else:
         record = {} if row is None else row.record
     if files := _unexported(planned, record) if done == FINE else planned.exports:
         _export(db, planned, list(files), _exports(planned, record))
-        done = MADE if done == MADE else EXPORTED
-    if UNRECORDED in states and done != MADE:
+        done = EXPORTED if done == FINE else done
+    if UNRECORDED in states and done not in (MADE, UPDATED):
         keep(db.engine, planned.name, **_to_sign(planned))
         done = RECORDED
     return [(ENDED if ENDED in states else done, reason) for _, reason in found]
 
 
 def _make(
-    db: Database, planned: PlannedRelease, row: CatalogueRow | None, source: Mapping[str, Any]
+    db: Database,
+    planned: PlannedRelease,
+    row: CatalogueRow | None,
+    source: Mapping[str, Any],
+    *,
+    grows: bool = False,
 ) -> dict[str, Any]:
-    """Make a release anew, in the place of the one that is there; give the beginning of its record."""
+    """Make a release anew in the place of the one that is there, or its next version; give its new record."""
     name, before = planned.name, {} if row is None else _exports(planned, row.record)
     if row is not None and LOCATION in row.parameters:
         raise InvalidOption(f"The rows of {name} stand outside of the database.", "Drop the release first.")
@@ -318,7 +334,12 @@ def _make(
     asked: dict[str, Any] = {ASKED: dict(planned.asked), "source": source, "files": _digests(planned)}
     record = asked | {"folder": str(planned.folder), "exports": exports} | _to_sign(planned)
     with db.engine.publishes(record=record, replaces=None if row is None else name, whole=True):
-        getattr(db, planned.command)(planned.table, **planned.options())
+        if grows:
+            db.update(name)
+        else:
+            getattr(db, planned.command)(planned.table, **planned.options())
+    if grows:  # there is no new version where nothing changed that the release would show
+        keep(db.engine, name, **record)
     return record
 
 

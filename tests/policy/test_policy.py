@@ -171,6 +171,27 @@ def test_a_file_that_no_run_exported_is_not_replaced(clinic: Path) -> None:
     assert not (clinic / "clinic.duckdb").exists()
 
 
+def test_a_release_that_is_updatable_follows_its_source_and_is_never_made_anew(clinic: Path) -> None:
+    change("ppdm.toml", 'keep = "ill"', 'keep = "ill"\nperson = "patient"\nupdatable = true')
+    assert told("run")[1]["safe"][0] == "made"
+    before = Path("safe.parquet").read_bytes()
+    more = [f"Q{n:03},{'mf'[n % 2]},{20 + n * 7 % 50},0{2100 + n % 3},yes\n" for n in range(80)]
+    Path("visits.csv").write_text(VISITS + "".join(more))
+    why = "visits.csv changed: 80 records then, 160 now"
+    assert told("check") == (1, {"safe": ("grown", why)})
+    assert told("run") == (0, {"safe": ("updated", why)})
+    assert Path("safe.parquet").read_bytes() != before
+    assert told("check")[0] == 0
+    assert len(execute(clinic / "clinic.duckdb", "FROM safe_version(1)")) == 80
+    change("ppdm.toml", "k >= 4", "k >= 5")
+    code, found = told("run")
+    assert (code, found["safe"][0]) == (1, "failed")
+    assert "the policy changed: require; but safe is updatable" in found["safe"][1]
+    assert ppdm("drop", "clinic.duckdb", "safe").exit_code == 0
+    Path("safe.parquet").unlink()
+    assert told("run")[1]["safe"][0] == "made"
+
+
 def test_after_its_sign_off_a_release_is_not_made_and_does_not_pass(clinic: Path) -> None:
     told("run")
     change("ppdm.toml", "2099-12-31", "2020-12-31")
