@@ -133,16 +133,14 @@ def test_layout_of_joins_conditions_and_nested_queries() -> None:
     )
     assert formatted(sql).splitlines() == [
         "WITH a AS (",
-        "    SELECT",
-        "        x,",
+        "    SELECT x,",
         "        left(y, 1) AS z",
         "    FROM t",
         "),",
         "b AS (",
         "    FROM a",
         ")",
-        "SELECT DISTINCT",
-        "    a.x,",
+        "SELECT DISTINCT a.x,",
         '    [1, 2][z] AS "FROM"',
         "FROM a",
         "LEFT JOIN b",
