@@ -40,7 +40,8 @@ from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, PpdmWa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ppdm_sql.engine.source import Place, Source
+    from ppdm_sql.engine.source import Source
+    from ppdm_sql.engine.spark.session import SparkPlace
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
@@ -50,8 +51,10 @@ sql_logger = logging.getLogger("ppdm_sql.sql")
 
 MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
-_TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
-_VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+_TABLES_AND_VIEWS = """
+SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"""
 
 _locks: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_lock = threading.Lock()
@@ -95,12 +98,7 @@ class Engine:
     """Runs statements on one connection, names them in logs and errors, keeps working tables apart.
 
     Threads may share it: statements, and what is done inside :meth:`workspace`, :meth:`transaction` and
-    :meth:`alone`, follow one another.
-
-    Args:
-        connection: An open DuckDB connection. One run uses one connection.
-        spill: A private folder to remove at :meth:`close`, where the engine opened the file itself.
-        owned: Whether :meth:`close` closes the connection.
+    :meth:`alone`, follow one another. A connection that it owns is closed with it, a spill folder removed.
     """
 
     def __init__(
@@ -119,7 +117,7 @@ class Engine:
         self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
         self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
-        self.spark: Place | None = None  # where tables live that are not in DuckDB
+        self.spark: SparkPlace | None = None  # where tables live that are not in DuckDB
         self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned
@@ -206,10 +204,7 @@ class Engine:
 
     def write(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> None:
         """Run a statement that changes the database for good; only shown when the engine runs dry."""
-        if not self.dry:
-            self._run_statement(sql, params, step)
-        else:
-            self._trace(sql, params, step)
+        (self._trace if self.dry else self._run_statement)(sql, params, step)
 
     def _trace(self, sql: str, params: Mapping[str, object] | None, step: str) -> None:
         if self.tracer is not None:
@@ -260,10 +255,11 @@ class Engine:
 
     def _explained(self, sql: str, step: str, cause: duckdb.Error) -> PpdmError:
         """Put into words what the engine refuses, with the names of what it was to read."""
-        return explained(step, cause, inside=self._inside, read=lambda: self._read_by(sql))
 
-    def _read_by(self, sql: str) -> list[str]:
-        return [as_typed(table, self.place) for table in tables_read(sql, self._overlays)]
+        def read() -> list[str]:
+            return [as_typed(table, self.place) for table in tables_read(sql, self._overlays)]
+
+        return explained(step, cause, inside=self._inside, read=read)
 
     def interrupt(self) -> None:
         """Stop the statement that another thread runs here, unless it commits or tidies up."""
@@ -463,7 +459,9 @@ class Engine:
                 run("COMMIT", step="commit")
                 done = True
                 if self._writes_in_snapshot or not self._in_snapshot:
-                    self._tell_commit()
+                    self.committed = not self.dry
+                    if self.committed and (told := on_commit.get()) is not None:
+                        told()
         except BaseException:
             if real and not done:
                 with self._undisturbed():
@@ -471,12 +469,6 @@ class Engine:
             raise
         finally:
             self._inside = False
-
-    def _tell_commit(self) -> None:
-        """Tell who asked that all is committed, though not of what is only shown."""
-        self.committed = not self.dry
-        if self.committed and (told := on_commit.get()) is not None:
-            told()
 
     def close(self) -> None:
         """Close the connection if this engine opened it, and remove its spill folder."""
@@ -495,12 +487,9 @@ class Engine:
 
     def tables(self) -> list[Table]:
         """List every table and view, temporary ones included, working tables of this run left out."""
-        return self._existing(_TABLES) + self._existing(_VIEWS)
-
-    def _existing(self, query: str) -> list[Table]:
-        found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
-        own = {name.name for _, name in self._working}
-        return [table for table in found if table.name not in own]
+        own = {made.name for _, made in self._working}
+        found = self.look_up(_TABLES_AND_VIEWS, step="tables")
+        return [Table(name, schema, catalog) for catalog, schema, name in found if name not in own]
 
     def has_pending(self) -> bool:
         """Tell whether a killed run may have left something outside of the database."""
@@ -513,12 +502,10 @@ class Engine:
         if name in self.given:
             return self.given[name]
         current = self.current()
-        existing: list[Table] = []
-        for query in (_TABLES, _VIEWS):
-            existing += self._existing(query)
-            for wanted in spellings(name):
-                if found := match(wanted, existing, current):
-                    return found
+        existing = self.tables()
+        for wanted in spellings(name):
+            if found := match(wanted, existing, current):
+                return found
         names = [shown_name(table, current[0]) for table in existing if table.schema != "ppdm"]
         none = "The database has no tables."
         raise unknown(UnknownTable, "There is no table or view", name, names, here="Tables here", none=none)

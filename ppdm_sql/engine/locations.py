@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
-from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
 from ppdm_sql.errors import InvalidOption, NameTaken
 
@@ -28,6 +27,7 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
+    from ppdm_sql.engine.spark.staging import FolderOfRows, TableOfRows
 
 
 Kind = Literal["folder", "table"]
@@ -50,23 +50,16 @@ MARK = "_ppdm"
 SETTLED = " committed"
 """What stands behind the token once a database has committed what is there."""
 _DONE = "_SUCCESS"
-_PIECE = 1 << 20
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/")
 
 
 @dataclass(frozen=True)
 class Location:
-    """A folder or a table, and the token by which it is known to be ours.
-
-    Args:
-        kind: ``folder`` or ``table``.
-        target: The absolute path of the folder, or the name of the table with catalog and schema.
-        token: Of this one publication; it stands in the folder or in the table's properties, too.
-    """
+    """A folder or a table, and the token by which it is known to be ours: it is noted there, too."""
 
     kind: Kind
-    target: str
-    token: str
+    target: str  # the absolute path of the folder, or the name of the table with catalog and schema
+    token: str  # of this one publication
 
     @property
     def staging(self) -> Path:
@@ -100,11 +93,8 @@ class PlacedFile(NamedTuple):
 class RowsInParts(NamedTuple):
     """Rows of a release as they are handed over to be written.
 
-    Args:
-        sql: A SELECT of ``v0, v1, ...``, ``n`` (how often the row is written), ``place`` (its number in the
-            order) and ``part`` (who writes it).
-        names: What ``v0, v1, ...`` are called where they are written.
-        parts: How many parts there are.
+    The SELECT gives ``v0, v1, ...``, which get the names, ``n`` (how often the row is written), ``place``
+    (its number in the order) and ``part`` (who writes it).
     """
 
     sql: str
@@ -112,35 +102,10 @@ class RowsInParts(NamedTuple):
     parts: int
 
 
-class RowStore(Protocol):
-    """Writes the rows of one release where they do not pass through DuckDB, and reads them back."""
-
-    def write(self, engine: Engine, rows: RowsInParts) -> None:
-        """Write rows in their order, aside of the target."""
-
-    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
-        """Count what is there by one GROUP BY: a working table ``v0, v1, ..., n``; None for other columns."""
-
-    def is_there(self) -> bool:
-        """Tell whether the target is there."""
-
-    def hashes(self, *, published: bool) -> Mapping[str, tuple[int, str]]:
-        """Give sizes and SHA-256 of the files with the rows by their names; none where they have no files."""
-
-    def records(self, *, published: bool) -> Mapping[str, int]:
-        """Count the rows of each file by its name."""
-
-    def publish(self) -> None:
-        """Give the rows the name of the target, in one move."""
-
-    def remove_staged(self) -> None:
-        """Remove what stands aside of the target, if anything."""
-
-    def settle(self) -> None:
-        """Note at the target that a database has committed it, so that no old copy of that removes it."""
-
-    def remove_published(self, *, settled: bool) -> None:
-        """Remove the target if it is ours, also one that is settled or only one that is not."""
+RowStore: TypeAlias = "FolderOfRows | TableOfRows"
+"""Writes the rows of one release where they do not pass through DuckDB, and reads them back."""
+DrawnRowStore: TypeAlias = "FolderOfRows"
+"""The same for rows that were drawn where they are to stand."""
 
 
 def location_of(engine: Engine, to: str) -> Location:
@@ -172,16 +137,6 @@ def is_path(to: str) -> bool:
     return "/" in to or os.sep in to or to in (".", "..", "~")
 
 
-class DrawnRowStore(RowStore, Protocol):
-    """The same for rows that were drawn where they are to stand."""
-
-    def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> None:
-        """Write rows aside of the target: what each column is called there, and the column that it is."""
-
-    def written(self) -> Source:
-        """Give what stands aside of the target."""
-
-
 def store_of(engine: Engine, location: Location) -> RowStore:
     place = _spark_of(engine, location.target)
     from ppdm_sql.engine.spark.staging import store
@@ -206,7 +161,7 @@ def _spark_of(engine: Engine, target: str) -> SparkPlace:
             f"The rows of {target} are Spark's to write and read, and no Spark is named.",
             "Add --spark URL, such as --spark sc://localhost:15002.",
         )
-    return cast("SparkPlace", engine.spark)
+    return engine.spark
 
 
 def recorded(location: Location, files: Sequence[PlacedFile], unfolded: str | None) -> dict[str, Any]:
@@ -257,7 +212,7 @@ def staging_folder(location: Location) -> Iterator[None]:
                 fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
-        shutil.rmtree(location.staging, ignore_errors=True)
+        remove_staging(location)
         os.close(owner)
 
 
@@ -328,24 +283,13 @@ def hashed_files(folder: Path) -> dict[str, tuple[int, str]]:
     Sub-folders and links are listed, too, with no hash: no release has any.
     """
     found: dict[str, tuple[int, str]] = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name in (MARK, _DONE) or _is_checksum(entry.name):
-                continue
-            plain = entry.is_file(follow_symlinks=False)
-            size = entry.stat(follow_symlinks=False).st_size
-            found[entry.name] = (size, _sha256(Path(entry.path)) if plain else "")
+    for path in folder.iterdir():
+        is_checksum = path.name.startswith(".") and path.name.endswith(".crc")  # Hadoop's, of another file
+        if path.name in (MARK, _DONE) or is_checksum:
+            continue
+        about, sha256 = path.lstat(), ""
+        if stat.S_ISREG(about.st_mode):
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        found[path.name] = (about.st_size, sha256)
     return found
-
-
-def _is_checksum(name: str) -> bool:
-    """Tell whether a file is one that the local file system of Hadoop keeps of another."""
-    return name.startswith(".") and name.endswith(".crc")
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -60,13 +60,7 @@ def alias(expression: exp.Expression, name: str) -> exp.Expression:
 
 @dataclass(frozen=True)
 class Table:
-    """A table or view that exists, by its parts.
-
-    Args:
-        name: The name itself.
-        schema: The schema, or None for the engine's current one.
-        catalog: The database, or None for the engine's current one.
-    """
+    """A table or view that exists, by its parts; without a schema or catalog it is in the current one."""
 
     name: str
     schema: str | None = None

@@ -59,7 +59,10 @@ def _config(
         config["threads"] = threads
     if memory_limit is not None:
         if not _SIZE.fullmatch(memory_limit) or not float(re.sub(r"[^0-9.]", "", memory_limit)):
-            raise _no_limit(memory_limit)
+            raise InvalidOption(
+                f"The memory limit {memory_limit!r} cannot be used.",
+                "Write a size above 0, such as 2GB, 500MB or 50%.",
+            )
         config["memory_limit"] = memory_limit
     if spill is not None:
         config["temp_directory"] = str(spill.path)
@@ -74,7 +77,12 @@ def _check_file(file: Path, *, read_only: bool, create: bool) -> None:
     try:
         mode = file.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        _check_missing(file, create=create)
+        if not create:
+            raise missing(file) from None
+        if not file.parent.is_dir():
+            raise DatabaseUnavailable(
+                f"There is no folder {file.parent}.", "Make it, or check the path."
+            ) from None
         return
     except OSError as cause:
         problem = f"{_shortened(file)} cannot be opened: {cause.strerror}."
@@ -92,13 +100,6 @@ def _check_file(file: Path, *, read_only: bool, create: bool) -> None:
         )
 
 
-def _check_missing(file: Path, *, create: bool) -> None:
-    if not create:
-        raise missing(file)
-    if not file.parent.is_dir():
-        raise DatabaseUnavailable(f"There is no folder {file.parent}.", "Make it, or check the path.")
-
-
 def missing(file: Path) -> DatabaseUnavailable:
     place = shlex.quote(str(file))
     return DatabaseUnavailable(
@@ -114,11 +115,23 @@ def _shortened(file: Path, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def _no_limit(memory_limit: str) -> InvalidOption:
-    return InvalidOption(
-        f"The memory limit {memory_limit!r} cannot be used.",
-        "Write a size above 0, such as 2GB, 500MB or 50%.",
-    )
+_REFUSALS = {
+    "(Could not set lock|lock on file)": (
+        "{} is open in another process.",
+        "Close the program that holds it, or work on a copy of the file.",
+    ),
+    "encrypted": (
+        "{} is encrypted, and can only be opened with its key.",
+        "In Python, ATTACH it with its key on a connection, USE it, and open that connection.",
+    ),
+    "not a valid DuckDB database": ("{} is not a DuckDB database.", "Give the path of a DuckDB file."),
+    "version number": (
+        "{} was written by a newer DuckDB than the one installed.",
+        "Run: pip install --upgrade duckdb.",
+    ),
+    "": ("{} cannot be opened.", "Check the path and the file's permissions."),
+}
+"""What is said by the engine's words; the last are any."""
 
 
 def _explain(path: str, cause: duckdb.Error) -> PpdmError:
@@ -132,32 +145,15 @@ def _explain(path: str, cause: duckdb.Error) -> PpdmError:
         return InvalidOption(
             f"The memory limit is too small to open {path}.", "Give more, such as 500MB, or none."
         )
-    if "Could not set lock" in text or "lock on file" in text:
-        return DatabaseUnavailable(
-            f"{path} is open in another process.",
-            "Close the program that holds it, or work on a copy of the file.",
-        )
-    if "encrypted" in text:
-        return DatabaseUnavailable(
-            f"{path} is encrypted, and can only be opened with its key.",
-            "In Python, ATTACH it with its key on a connection, USE it, and open that connection.",
-        )
     if is_damaged(text):
         return damaged(path)
-    if "not a valid DuckDB database" in text:
-        return DatabaseUnavailable(f"{path} is not a DuckDB database.", "Give the path of a DuckDB file.")
-    if "version number" in text:
-        return DatabaseUnavailable(
-            f"{path} was written by a newer DuckDB than the one installed.",
-            "Run: pip install --upgrade duckdb.",
-        )
-    return DatabaseUnavailable(f"{path} cannot be opened.", "Check the path and the file's permissions.")
+    problem, remedy = next(said for words, said in _REFUSALS.items() if re.search(words, text))
+    return DatabaseUnavailable(problem.format(path), remedy)
 
 
 MARK, MARK_AT = b"DUCK", 8
 """Follows the checksum of the first block, in encrypted files too."""
-_FIRST = 16
-_SQLITE = b"SQLite format 3\0"
+SQLITE = b"SQLite format 3\0"
 KINDS = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -175,7 +171,7 @@ _TITLES = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}
 def refuse_foreign(file: Path) -> None:
     try:
         with file.open("rb") as opened:
-            first = opened.read(_FIRST)
+            first = opened.read(16)
     except OSError as cause:
         raise DatabaseUnavailable(
             f"{file} cannot be read: {cause.strerror}.", "Check the file's permissions."
@@ -216,7 +212,7 @@ def _for_shell(sql: str) -> str:
 def _read_by(file: Path, first: bytes) -> tuple[str, str]:
     if first.startswith((b"PAR1", b"PARE")):
         return "Parquet", "read_parquet"
-    if first.startswith(_SQLITE):
+    if first.startswith(SQLITE):
         return "SQLite", "sqlite_scan"
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] in PACKED:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -55,15 +55,8 @@ def held_back() -> Iterator[None]:
 # -- while a statement runs ------------------------------------------------------------
 
 
-class Interruptible(Protocol):
-    """What runs statements that can be stopped."""
-
-    def interrupt(self) -> None:
-        """Stop the statement that runs."""
-
-
-Owner = TypeVar("Owner", bound=Interruptible)
-_engines: WeakSet[Interruptible] = WeakSet()
+Owner = TypeVar("Owner")
+_engines: WeakSet[Any] = WeakSet()
 _watch: _Watch | None = None
 _MARK = 0
 """Stands among the numbers of signals, of which none is 0."""

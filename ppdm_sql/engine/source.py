@@ -26,23 +26,16 @@ if TYPE_CHECKING:
 
 Query = Callable[[exp.Expression], exp.Expression]
 """Makes a query over what it is given: the source under the alias ``s``, its columns as it spells them."""
-
-
 KeyedQuery = Callable[[Table, Table], str]
 """Writes a SELECT over a source, which it reads as ``s``, and a table of one row with keys."""
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """What is read in the place of a source.
-
-    Args:
-        table: A table of DuckDB.
-        count: Its count column; None where a row is a record.
-    """
+    """The table of DuckDB that is read in the place of a source."""
 
     table: Table
-    count: str | None
+    count: str | None  # its count column; None where a row is a record
 
 
 class Source(Protocol):
@@ -59,48 +52,30 @@ class Source(Protocol):
         """Give the numbers of NULL and of negative counts, and whether all of them can be added up."""
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
-        """Give what is read in its place, with at least these columns.
-
-        Args:
-            engine: Where it is read; inside a workspace.
-            columns: The columns that are needed, spelled as in the source.
-            count: Its count column, or None where a row is a record.
-        """
+        """Give what is read in its place, inside a workspace, with at least these columns and its count."""
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
-        """Write what a query over the source gives into a working table of DuckDB.
+        """Write what a query over the source gives, groups of few rows, into a working table of DuckDB.
 
-        Args:
-            engine: Where the table is made; inside a workspace.
-            query: Gets the source under the alias ``s``; it asks for groups of few rows.
-            columns: The columns that it gives, with names of the package's own and types of DuckDB.
-            step: What is asked, for messages.
+        The columns that it gives have names of the package's own and types of DuckDB.
         """
 
     def keep_rows(
         self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
     ) -> Table:
-        """Keep the rows that a query gives over the source, where it lives.
+        """Keep the rows that a query gives over the source, where it lives; give the table or its stand-in.
 
-        Args:
-            engine: Where the table is made, or what stands in for it; inside a workspace.
-            query: The query; its columns have names of the package's own.
-            keys: What stands in the table of keys, by column. No statement, plan or log holds them.
-            step: What is kept, for messages.
+        The table of keys has a column for each of them. No statement, plan or log holds them.
         """
 
     def unreadable(self) -> Collection[str]:
         """Give the columns that cannot be read and are refused by name."""
 
     def check_unchanged(self) -> None:
-        """Refuse a source that is not as it was when it was first read.
-
-        Raises:
-            InvalidSource: It changed in between.
-        """
+        """Refuse a source that is not as it was when it was first read."""
 
 
 class TableSource:
@@ -166,27 +141,6 @@ def aggregated(engine: Engine, table: Table, query: str, *, step: str, **holes: 
     return source_of(engine, table).aggregate(over(written), step=step)
 
 
-class Place(Protocol):
-    """Where tables live that are not in DuckDB."""
-
-    progress: Progress | None
-    tracer: Callable[[Statement], None] | None
-
-    @property
-    def title(self) -> str:
-        """What it is, for messages."""
-
-    def find(self, name: str) -> Source:
-        """Find a table.
-
-        Raises:
-            UnknownTable: There is none of that name.
-        """
-
-    def close(self) -> None:
-        """Close what was opened to reach it."""
-
-
 def counts_checked(table: Table, count: str) -> str:
     return bind("engine/count_faults", tables={"source": table}, columns={"count_column": [count]})
 
@@ -196,13 +150,7 @@ def source_of(engine: Engine, table: Table) -> Source:
 
 
 def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
-    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet.
-
-    Args:
-        source: The table.
-        query: Gets it under the alias ``s``; its columns have names of the package's own.
-        step: What is selected, for messages.
-    """
+    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet."""
     return cast("SparkSource", source).selected(query, step)
 
 
@@ -232,14 +180,8 @@ def find_elsewhere(
 ) -> Source | None:
     """Find a table where the caller's other tables live; None where it is not there, or nothing is elsewhere.
 
-    Args:
-        engine: The engine.
-        name: The table.
-        may_be_file: Whether a name that is not there can be that of a file here.
-        progress: Told of the jobs that are run there from now on; the engine's tracer, of the statements.
-
-    Raises:
-        UnknownTable: A table of that name is both there and in DuckDB.
+    Of the jobs that are run there from now on, the listener is told, and the engine's tracer of statements.
+    A table of one name both there and in DuckDB is refused.
     """
     if engine.spark is None or name in engine.given:
         return None
@@ -247,10 +189,10 @@ def find_elsewhere(
     try:
         found = engine.spark.find(name)
     except UnknownTable:
-        if may_be_file or _is_here(engine, name):
+        if may_be_file or is_here(engine, name):
             return None
         raise
-    if _is_here(engine, name):
+    if is_here(engine, name):
         title = engine.spark.title
         raise UnknownTable(
             f"{name!r} is a table of {title} and one of the DuckDB file.",
@@ -260,7 +202,7 @@ def find_elsewhere(
     return found
 
 
-def _is_here(engine: Engine, name: str) -> bool:
+def is_here(engine: Engine, name: str) -> bool:
     try:
         return bool(engine.find(name))
     except PpdmError:

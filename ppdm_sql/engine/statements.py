@@ -142,17 +142,6 @@ def render(expression: exp.Expression | str) -> str:
     return expression.sql(dialect="duckdb", comments=False, copy=False)
 
 
-def union_all(queries: Sequence[exp.Expression]) -> exp.Expression:
-    """Put the rows of queries, at least one, under each other; the queries are used up.
-
-    Example:
-        >>> union_all([exp.select("a").from_("t"), exp.select("b").from_("u")]).sql("duckdb")
-        'SELECT a FROM t UNION ALL SELECT b FROM u'
-    """
-    first, *rest = queries
-    return exp.union(first, *rest, distinct=False, copy=False) if rest else first
-
-
 def _written(value: Scalar | exp.Expression) -> str:
     return value.sql(dialect="duckdb") if isinstance(value, exp.Expression) else render(literal(value))
 
@@ -179,17 +168,10 @@ def bind(
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Scalar | exp.Expression] | None = None,
 ) -> Statement:
-    """Bind a step file's placeholders and give the statement's text.
+    """Bind the placeholders of a step file, such as ``audit/class_sizes``, and give the statement's text.
 
-    Args:
-        step: Family and step, such as ``audit/class_sizes``.
-        tables: Physical table for each logical one of the file.
-        columns: Column names for each ``COLUMNS(getvariable(...))``.
-        values: For each ``param(...)`` a value, written as a literal, or an expression.
-
-    Raises:
-        KeyError: A placeholder of the file was given no value.
-        TypeError: A value is not of its placeholder's type.
+    A table stands for each logical one of the file, names for each ``COLUMNS(getvariable(...))``, and a value
+    for each ``param(...)``; one that is missing is an error.
     """
     given: dict[str, Callable[[str], str]] = {
         "table": lambda name: str(tables[name]) if name in tables else name,  # it may be one of a WITH

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, free_name, resolve, resolve_all
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, union_all
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
 from ppdm_sql.evaluation.evaluating import tree_class
 from ppdm_sql.options import AttackOptions
@@ -126,7 +126,9 @@ class _Attacking:
             stacked.append(self._recoded("source", self.others))
         if self.control is not None:
             stacked.append(self._recoded("control", self.control))
-        sides = self.engine.materialize("sides", union_all(stacked))
+        sides = self.engine.materialize(
+            "sides", joined([sql("{side}", side=side) for side in stacked], " UNION ALL ")
+        )
         counted = sql("SELECT coalesce(sum(s.weight) FILTER (s.side = 'source'), 0) FROM {t} AS s", t=sides)
         ((records,),) = self.engine.query(counted, step="records")
         if self.others is not None and records != self.row.rows + (self.row.left_out or 0):
