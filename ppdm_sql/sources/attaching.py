@@ -44,8 +44,13 @@ def attach(engine: Engine, name: str, path: str | os.PathLike[str]) -> None:
     place = os.fspath(path)
     _refuse_taken(engine, name)
     local = not is_remote(place) and _PREFIX.match(place) is None
-    if local:
-        _check_local(place)
+    if local and is_data_file(place):
+        raise InvalidOption(
+            f"{place} is not a database but a file of records.", "Give it as TABLE; it needs no --attach."
+        )
+    if local and ("\0" in place or not os.path.exists(place)):
+        shown = place.replace("\0", "")
+        raise DatabaseUnavailable(f"There is no database file {shown} to attach.", "Check the path.")
     text = render(literal(os.path.abspath(place) if local else place))
     try:  # not through the engine, whose logs and errors quote statements
         engine.connection.execute(f"ATTACH {text} AS {quoted(name)} (READ_ONLY)").fetchall()
@@ -70,16 +75,6 @@ def _refuse_taken(engine: Engine, name: str) -> None:
         raise NameTaken(
             f"A database or schema called {name} is there already.", "Attach it under another name."
         )
-
-
-def _check_local(place: str) -> None:
-    if is_data_file(place):
-        raise InvalidOption(
-            f"{place} is not a database but a file of records.", "Give it as TABLE; it needs no --attach."
-        )
-    if "\0" in place or not os.path.exists(place):
-        shown = place.replace("\0", "")
-        raise DatabaseUnavailable(f"There is no database file {shown} to attach.", "Check the path.")
 
 
 def _refused(name: str, file: str | None, text: str) -> DatabaseUnavailable:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import sqlglot
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column, option_for, resolve
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
+from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import Kind, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
@@ -31,6 +31,17 @@ _SHOWN_BY = {
     "BOOLEAN": {"truth value"},
 }
 """For each type, the kinds of texts of which it loses nothing, as ``sources/text_kinds`` names them."""
+_KEPT_IF = {
+    "BIGINT": "coalesce(CAST({v} AS VARCHAR) = {c}, FALSE)",
+    "DOUBLE": r"""coalesce(
+        isfinite({v})
+            AND regexp_full_match({c}, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?')
+            AND (length({c}) <= 15 OR CAST({v} AS VARCHAR) = {c}),
+        FALSE
+    )""",
+    "DATE": "coalesce(CAST({v} AS VARCHAR) = {c} AND length({c}) = 10, FALSE)",
+}
+"""For each type that texts are converted to as they are read, what is enough for one of ``_SHOWN_BY``."""
 _WHOLE_NUMBERS = {*_SHOWN_BY["BIGINT"], "lossy whole"}
 _NUMBERS = {*_WHOLE_NUMBERS, "number", "lossy number"}
 _DATES = {"date", "time stamp", "other date"}
@@ -41,15 +52,10 @@ _BY_FORMAT = ("DATE", "TIMESTAMP", "TIME")
 
 
 class TypeSaid(NamedTuple):
-    """The type that a user says a column has.
-
-    Args:
-        name: In SQL.
-        format: How texts of dates and times are written, as ``strptime`` knows it; else empty.
-    """
+    """The type that a user says a column has, and how texts of dates and times are written."""
 
     name: str
-    format: str = ""
+    format: str = ""  # as strptime knows it
 
     def values(self, name: str, *, of_text: bool) -> Statement:
         """Give the values of a column in this type; NULL for those that are none of it."""
@@ -65,12 +71,7 @@ class TypeSaid(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a user says of how a source is read.
-
-    Args:
-        types: Types of columns, by name.
-        nulls: Texts that stand for a missing value.
-    """
+    """What a user says of how a source is read: types by name, and texts that stand for a missing value."""
 
     types: Mapping[str, TypeSaid]
     nulls: tuple[str, ...] = ()
@@ -118,6 +119,44 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
 # -- what is said is applied -------------------------------------------------------------------
 
 
+def load_texts(engine: Engine, rows: Statement, said: Said, name: str) -> Table:
+    """Write rows of texts into a working table; columns that begin as numbers or dates are converted at once.
+
+    Where a later record would lose something by it, such as a leading zero, all columns are read as texts,
+    of which :func:`applied` finds the types.
+    """
+    names = [str(found) for found, *_ in engine.look_up(sql("DESCRIBE {rows}", rows=rows), step="columns")]
+    lowered, types = {given.lower() for given in said.types}, dict[str, str]()
+    for found, kinds in _kinds(engine, _first(sql("({rows})", rows=rows), names)).items():
+        if found.lower() not in lowered and (kind := _type_of(kinds)) in _KEPT_IF:
+            types[found] = kind
+    if types:
+        lost, cast = column(free_name("lost", names)), "TRY_CAST({c} AS {type}) AS {c}"
+        read = [
+            sql(cast, c=column(found), type=type_tree(types[found])) if found in types else column(found)
+            for found in names
+        ]
+        kept = joined([_is_kept(found, kind, said.nulls) for found, kind in types.items()], " AND ")
+        load = "SELECT {read}, NOT ({kept}) AS {lost}\nFROM ({rows})"
+        table = engine.materialize("load", sql(load, read=read, kept=kept, lost=lost, rows=rows), name=name)
+        ((some_lost,),) = engine.look_up(sql("SELECT bool_or({c}) FROM {t}", c=lost, t=table), step="lost")
+        if not some_lost:
+            engine.query(sql("ALTER TABLE {t} DROP COLUMN {c}", t=table, c=lost), step="types of columns")
+            return table
+        engine.discard(table)
+    return engine.materialize("load", rows, name=name)
+
+
+def _is_kept(name: str, kind: str, markers: Sequence[str]) -> Statement:
+    """Tell whether a type loses nothing of a text, which is no marker of a missing value."""
+    value = sql("TRY_CAST({c} AS {type})", c=column(name), type=type_tree(kind))
+    kept = sql(_KEPT_IF[kind], c=column(name), v=value)
+    if markers:
+        listed = [literal(marker) for marker in markers]
+        kept = sql("{kept} AND {c} NOT IN ({listed})", kept=kept, c=column(name), listed=listed)
+    return sql("({c} IS NULL OR {kept})", c=column(name), kept=kept)
+
+
 def applied(
     engine: Engine, table: Table, said: Said, shown: str, *, strict: bool, of_texts: bool
 ) -> tuple[dict[str, TypeSaid], list[str]]:
@@ -137,21 +176,23 @@ def applied(
     }
     kept, found = list[str](), dict[str, TypeSaid]()
     for item in columns:
-        if (kind := types.get(item.name)) is not None:
+        kind = types.get(item.name)
+        if kind is not None:
             values = kind.values(item.name, of_text=item.type == "VARCHAR")
             _refuse_lost(engine, table, item.name, kind, values, shown)
-        elif of_texts:
+        elif not of_texts:
+            continue
+        elif item.type != "VARCHAR":
+            kind = TypeSaid(item.type)
+        else:
             of_column = "SELECT {name} AS name, {c} AS value FROM {t}"  # to stack columns takes twice as long
             texts = sql(of_column, name=literal(item.name), c=column(item.name), t=table)
             kinds = _kinds(engine, texts).get(item.name, {})
-            fitting = [name for name, of_type in _SHOWN_BY.items() if kinds and kinds.keys() <= of_type]
-            if not fitting:
+            if not (fitting := _type_of(kinds)):
                 kept += _kept_as_text(engine, table, item.name, kinds, shown)
                 continue
-            kind = TypeSaid(fitting[0])
+            kind = TypeSaid(fitting)
             values = kind.values(item.name, of_text=False)
-        else:
-            continue
         found[item.name] = kind
         if kind.name.upper() != item.type:
             _change(engine, table, item.name, kind.name, values)
@@ -200,49 +241,47 @@ def _refuse_lost(
 ) -> None:
     if said.name.upper() == "VARCHAR":
         return
-    query = sql(
-        """
+    query = """
 SELECT count(*), min(s.record)
 FROM (SELECT {value} AS value, {c} AS given, row_number() OVER () AS record FROM {t}) AS s
-WHERE s.value IS NULL AND s.given IS NOT NULL""",
-        value=values,
-        c=column(name),
-        t=table,
-    )
-    ((lost_values, first_record),) = engine.query(query, step="types that were said")
-    if lost_values:
-        raise _lost(name, said, lost_values, first_record, shown)
-
-
-def _lost(name: str, said: TypeSaid, count: int, record: int, shown: str) -> InvalidSource:
-    some = (
-        f"{count} values of column {name!r} of {shown} are"
-        if count > 1
-        else f"A value of column {name!r} of {shown} is"
-    )
+WHERE s.value IS NULL AND s.given IS NOT NULL"""
+    lost = sql(query, value=values, c=column(name), t=table)
+    ((count, record),) = engine.query(lost, step="types that were said")
+    if not count:
+        return
+    some = f"{count} values" if count > 1 else "A value"
+    are, first = ("are", "the first in") if count > 1 else ("is", "in")
     by = f" written {said.format}" if said.format else ""
     remedy = "Say another type, such as VARCHAR, or mend the file."
     if said.name.upper() in _BY_FORMAT and not said.format:
         remedy = f"Say how they are written, such as '{name}={said.name.upper()} %d.%m.%Y', or say VARCHAR."
-    first = "the first in" if count > 1 else "in"
-    return InvalidSource(f"{some} no {said.name}{by}, {first} record {record}.", remedy)
+    problem = f"{some} of column {name!r} of {shown} {are} no {said.name}{by}, {first} record {record}."
+    raise InvalidSource(problem, remedy)
 
 
 # -- what texts show --------------------------------------------------------------------------
 
 
 def _kinds(engine: Engine, texts: Statement) -> dict[str, dict[str, int]]:
-    """Count the records of columns of texts, ``name, value``, by what their texts are written like.
-
-    DuckDB's reader would cost more: with a sample of all records it takes as long as reading a file twice,
-    and it says neither what a type loses nor what but a few values have.
-    """
+    """Count the records of columns of texts, ``name, value``, by what their texts are written like."""
     found: dict[str, dict[str, int]] = {}
     with engine.workspace():
         step = bind("sources/text_kinds", tables={"texts": engine.overlay(texts)})
         for name, kind, records in engine.look_up(step, step="text_kinds"):
             found.setdefault(name, {})[kind] = records
     return found
+
+
+def _type_of(kinds: Mapping[str, int]) -> str:
+    """Give the type that loses nothing of texts of these kinds; empty where none does or there are none."""
+    return next((name for name, of_type in _SHOWN_BY.items() if kinds and kinds.keys() <= of_type), "")
+
+
+def _first(rows: Statement, names: Sequence[str]) -> Statement:
+    """Stack the first values of columns of texts."""
+    columns = [column(name) for name in names]
+    first = sql("SELECT {columns} FROM {t} LIMIT {n}", columns=columns, t=rows, n=_SAMPLE)
+    return sql("FROM (UNPIVOT ({first}) ON COLUMNS(*) INTO NAME name VALUE value) AS s", first=first)
 
 
 def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, int], shown: str) -> list[str]:
@@ -270,11 +309,7 @@ def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
     if not names:
         return []
-    stacked = (
-        "FROM (UNPIVOT (SELECT {names} FROM {t} LIMIT {n}) ON COLUMNS(*) INTO NAME name VALUE value) AS s"
-    )
-    texts = sql(stacked, names=[column(name) for name in names], t=table, n=_SAMPLE)
-    kinds = _kinds(engine, texts)
+    kinds = _kinds(engine, _first(sql("{t}", t=table), names))
     told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
     return [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
 

@@ -12,11 +12,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.opening import KINDS, MARK, MARK_AT, PACKED
+from ppdm_sql.engine.opening import KINDS, MARK, MARK_AT, PACKED, SQLITE
 from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest, some
@@ -29,6 +28,7 @@ _EXTENSION = re.compile(r"extension [\"'](\w+)", re.IGNORECASE)
 _STATUS = re.compile(r": (\d{3}) \(|\(HTTP ([1-9]\d\d)\b")
 _WILDCARDS = re.compile(r"[*?\[]")
 _MOST_FILES = 5
+_CHECK_ADDRESS = "Check the address, and that the connection's secret for it is set (CREATE SECRET)."
 _DELIMITERS = (",", ";", "\t", "|")
 _NOT_IN_TEXT = "\x01"
 _IS_DATA = re.compile(
@@ -87,22 +87,22 @@ def is_read_once(path: str) -> bool:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
         return False
-    once = (stat.S_ISFIFO, stat.S_ISSOCK, stat.S_ISCHR)
-    return any(kind(mode) for kind in once) or _HANDED_OVER.fullmatch(path) is not None
+    special = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+    return special or _HANDED_OVER.fullmatch(path) is not None
 
 
 @contextmanager
 def readable_twice(files: Sequence[str]) -> Iterator[list[str]]:
     """Copy files that can be read only once into a private folder, which goes at the end or when killed."""
-    once = [file for file in files if is_read_once(file)]
-    if not once:
+    if not any(map(is_read_once, files)):
         yield list(files)
         return
-    folder, copies = SpillFolder(), dict[str, str]()
+    folder = SpillFolder()
+    copies: dict[str, str] = {}
     try:
-        for place, file in enumerate(once):
-            copies[file] = _copied(file, folder.path, place)
-        yield [copies.get(file, file) for file in files]
+        for place, file in enumerate(files):
+            copies[file] = _copied(file, folder.path, place) if is_read_once(file) else file
+        yield list(copies.values())
     except InvalidSource as error:
         problem = error.problem
         for file, copy in copies.items():
@@ -114,16 +114,11 @@ def readable_twice(files: Sequence[str]) -> Iterator[list[str]]:
 
 def _copied(file: str, folder: Path, place: int) -> str:
     """Copy what a path gives, under a name that says what it holds: CSV where the path does not say."""
+    pipe = "Give a file, or pipe records into /dev/stdin."
     if sys.__stdin__ is None and _STANDARD_INPUT.fullmatch(file):  # its number may be another file's by now
-        raise InvalidSource(
-            f"{file!r} cannot be read: standard input is closed.",
-            "Give a file, or pipe records into /dev/stdin.",
-        )
+        raise InvalidSource(f"{file!r} cannot be read: standard input is closed.", pipe)
     if stat.S_ISCHR(os.stat(file).st_mode):
-        raise InvalidSource(
-            f"{file!r} is a device, such as a terminal, and holds no records.",
-            "Give a file, or pipe records into /dev/stdin.",
-        )
+        raise InvalidSource(f"{file!r} is a device, such as a terminal, and holds no records.", pipe)
     name = os.path.basename(file)
     copy = folder / f"{place} {name if kind_of_file(file) else f'{name}.csv'}"
     try:
@@ -146,9 +141,10 @@ def without_secrets(path: str) -> str:
     if not is_remote(path):
         return path
     parts = urlsplit(path)
-    if parts.scheme not in ("http", "https"):  # a query means nothing there, and ? is a wildcard
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    if parts.scheme in ("http", "https"):  # elsewhere a query means nothing, and ? is a wildcard
+        shown = shown._replace(query="", fragment="")
+    return urlunsplit(shown)
 
 
 def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
@@ -173,10 +169,8 @@ def _expanded(engine: Engine, path: str) -> list[str]:
     try:
         rows = engine.look_up("SELECT file FROM glob($path) ORDER BY file", {"path": path}, step="files")
     except EngineError as cause:
-        raise unreachable(path, cause.engine_text) or InvalidSource(
-            f"The files of {without_secrets(path)!r} cannot be listed.",
-            "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
-        ) from None
+        cannot = f"The files of {without_secrets(path)!r} cannot be listed."
+        raise unreachable(path, cause.engine_text) or InvalidSource(cannot, _CHECK_ADDRESS) from None
     return [file for (file,) in rows]
 
 
@@ -193,10 +187,7 @@ def unreachable(path: str, text: str) -> InvalidSource | None:
     if not text.startswith(("IO Error", "HTTP Error", "Connection Error")):
         return None
     said = "did not answer" if status is None else f"answered with HTTP status {status[1] or status[2]}"
-    return InvalidSource(
-        f"{shown} {said}.",
-        "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
-    )
+    return InvalidSource(f"{shown} {said}.", _CHECK_ADDRESS)
 
 
 def refuse_other(text: str) -> None:
@@ -214,7 +205,7 @@ def refuse_other(text: str) -> None:
             first = opened.read(16)
     except (OSError, ValueError):
         return
-    if first[MARK_AT : MARK_AT + len(MARK)] == MARK or first.startswith(b"SQLite format 3\0"):
+    if first[MARK_AT : MARK_AT + len(MARK)] == MARK or first.startswith(SQLITE):
         raise InvalidSource(
             f"{text!r} is a database, not a table.",
             f"Attach it with --attach '{text} AS other' (in Python attach={{'other': '{text}'}}), and name a "
@@ -253,13 +244,6 @@ def alike(wanted: str, *, always: bool = False) -> str:
 # -- CSV: every row or none, the first line as names, cells as texts ---------------------------
 
 
-class CsvForm(NamedTuple):
-    """How the files are written."""
-
-    delimiter: str
-    names: tuple[str, ...]
-
-
 def read_csv(
     engine: Engine, files: Sequence[str], said: Mapping[str, object], shown: str
 ) -> tuple[Statement, list[str]]:
@@ -268,7 +252,7 @@ def read_csv(
     All must have the same names in their first lines. The columns of which the user says a type are names,
     whatever they look like.
     """
-    forms: dict[CsvForm, str] = {}
+    forms: dict[tuple[str, tuple[str, ...]], str] = {}
     for file in files:
         _refuse_wide_letters(file)
         forms.setdefault(_form_of(_first_line(engine, file), file), file)
@@ -278,21 +262,20 @@ def read_csv(
             f"{without_secrets(other)} does not have the columns of {without_secrets(one)}, in their order.",
             "Read files of one form at a time, or load them with DuckDB's read_csv and union_by_name = true.",
         )
-    (form,) = forms
-    _refuse_data(form.names, said, shown)
-    names, notices = _named(form.names, shown)
-    return _reader(files, names, delim=form.delimiter, quote='"', strict=True), notices
+    ((delimiter, found),) = forms
+    _refuse_data(found, said, shown)
+    names, notices = _named(found, shown)
+    return _reader(files, names, delim=delimiter, quote='"', strict=True), notices
 
 
 def _refuse_wide_letters(file: str) -> None:
     """Refuse a file here whose letters take two or four bytes, in which DuckDB would read NULs."""
-    first = b""
-    packed = file.lower().endswith(".gz")
+    first, packed = b"", file.lower().endswith(".gz")
     with suppress(OSError, ValueError, EOFError), gzip.open(file) if packed else open(file, "rb") as opened:
         first = opened.read(4)  # where it cannot be, DuckDB says why
-    encoding = next((name for name, begin in _ENCODINGS.items() if begin.match(first)), None)
-    if encoding is not None:
-        raise _not_utf8(f"{file} is {encoding}, not UTF-8.", encoding)
+    for encoding, begin in _ENCODINGS.items():
+        if begin.match(first):
+            raise _not_utf8(f"{file} is {encoding}, not UTF-8.", encoding)
 
 
 def _not_utf8(problem: str, encoding: str) -> InvalidSource:
@@ -318,18 +301,17 @@ def _first_line(engine: Engine, file: str) -> str:
     return str(rows[0][0]).removeprefix("\ufeff")
 
 
-def _form_of(line: str, file: str) -> CsvForm:
-    """Find the character that parts the names: the one of which there are most outside of quotes."""
+def _form_of(line: str, file: str) -> tuple[str, tuple[str, ...]]:
+    """Find the names and what parts them: the character of which there are most outside of quotes."""
     bare = re.sub(r'"(?:[^"]|"")*"', "", line)
     if '"' in bare:
         raise InvalidSource(
             f"A name in the first line of {without_secrets(file)} has a quote that is not closed.",
             "Mend the first line: a name holds no line break, and a quote in it is doubled.",
         )
-    counts = {delimiter: bare.count(delimiter) for delimiter in _DELIMITERS}
-    best = max(_DELIMITERS, key=lambda delimiter: counts[delimiter])  # the first of those that are even
-    (names,) = csv.reader([line], delimiter=best, quotechar='"', doublequote=True)
-    return CsvForm(best, tuple(name.strip() for name in names))
+    delimiter = max(_DELIMITERS, key=bare.count)  # the first of those that are even
+    (names,) = csv.reader([line], delimiter=delimiter, quotechar='"', doublequote=True)
+    return delimiter, tuple(name.strip() for name in names)
 
 
 def _refuse_data(names: Sequence[str], said: Mapping[str, object], shown: str) -> None:

@@ -17,18 +17,11 @@ import duckdb
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, listed, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
-from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
+from ppdm_sql.engine.source import find_elsewhere, is_here, is_stable, stand_in
 from ppdm_sql.engine.statements import Statement, sql
-from ppdm_sql.errors import (
-    EngineError,
-    InvalidOption,
-    InvalidSource,
-    PpdmError,
-    UnknownTable,
-    kind_of,
-)
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable, kind_of
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources.column_types import Said, TypeSaid, applied, told_of_texts, types_said
+from ppdm_sql.sources.column_types import Said, TypeSaid, applied, load_texts, told_of_texts, types_said
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -173,7 +166,7 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
     if source in engine.given or (kind is None and not types and not nulls):
         yield
         return
-    if kind == "attached" and not _is_there(engine, source):
+    if kind == "attached" and not is_here(engine, source):
         name = how.get("database")
         raise InvalidSource(
             f"The release {release!r} was made from {source}, in a database that is not attached.",
@@ -197,13 +190,6 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
         raise InvalidSource(
             f"The file {source} from which {release!r} was made is not where it was.", "Put it back there."
         ) from None
-
-
-def _is_there(engine: Engine, name: str) -> bool:
-    try:
-        return bool(engine.find(name))
-    except UnknownTable:
-        return False
 
 
 def _table(engine: Engine, name: str) -> Table | None:
@@ -245,7 +231,10 @@ def _load(
     """
     free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
     try:
-        table = engine.materialize("load", select, name=free)
+        if of_texts:
+            table = load_texts(engine, select, said, free)
+        else:
+            table = engine.materialize("load", select, name=free)
     except EngineError as cause:
         raise refused(cause) from None
     found = applied(engine, table, said, shown, strict=strict, of_texts=of_texts)
@@ -429,6 +418,7 @@ def takes_sources(
 
     They are read once, though the method itself may be run again where another connection interferes.
     """
+    splits = weighted or {}
 
     def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         signature = inspect.signature(method)
@@ -438,41 +428,27 @@ def takes_sources(
             bound = signature.bind(*args, **kwargs)
             owner: Any = args[0]
             engine: Engine = owner.engine
-            return engine.unblocked(
-                lambda: _with_sources(engine, method, bound, names, weighted or {}, elsewhere, owner.progress)
-            )
+            asked = bound.arguments
+            types, nulls = asked.get("types"), asked.get("nulls", ())
+            progress = asked.get("progress") or owner.progress or WarningProgress()
+            how: Any = {"elsewhere": elsewhere, "progress": progress}
+
+            def work() -> Result:
+                found: dict[str, Any] = {}
+                with ExitStack() as stack:
+                    for name in names:
+                        if (source := asked.get(name)) is None:
+                            continue
+                        source, weights = splits[name](source) if name in splits else (source, None)
+                        if source is not None:  # else no table is named, but how many rows it would have
+                            read = given(engine, source, types, nulls, strict=name == names[0], **how)
+                            source = stack.enter_context(read)
+                        found[name] = (source, weights) if name in splits else source
+                    named = inspect.BoundArguments(signature, OrderedDict(asked | found))
+                    return method(*named.args, **named.kwargs)
+
+            return engine.unblocked(work)
 
         return wrapper
 
     return taking
-
-
-def _with_sources(
-    engine: Engine,
-    method: Callable[..., Result],
-    bound: inspect.BoundArguments,
-    names: tuple[str, ...],
-    weighted: Mapping[str, Split],
-    elsewhere: bool,
-    listener: Progress | None,
-) -> Result:
-    types: Mapping[str, str] | None = bound.arguments.get("types")
-    nulls: str | Sequence[str] = bound.arguments.get("nulls", ())
-    progress = bound.arguments.get("progress") or listener or WarningProgress()
-    with ExitStack() as stack:
-        found: dict[str, Any] = {}
-        for name in names:
-            if (source := bound.arguments.get(name)) is None:
-                continue
-            weights = None
-            if name in weighted:
-                source, weights = weighted[name](source)
-            if source is None:  # no table is named, but how many rows it would have
-                found[name] = (None, weights)
-                continue
-            strict = name == names[0]
-            how: Any = {"strict": strict, "elsewhere": elsewhere, "progress": progress}
-            table = stack.enter_context(given(engine, source, types, nulls, **how))
-            found[name] = (table, weights) if name in weighted else table
-        named = inspect.BoundArguments(bound.signature, OrderedDict(bound.arguments | found))
-        return method(*named.args, **named.kwargs)

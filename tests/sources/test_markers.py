@@ -67,6 +67,13 @@ def test_markers_are_read_as_null(form: Callable[[Path], Any], tmp_path: Path) -
     assert [kind for kind, _, _ in columns][:2] == ["BIGINT" if form is csv else "VARCHAR", "DATE"]
 
 
+def test_a_marker_that_looks_like_the_other_values_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("age\n" + "30\n40\n" * 2_000 + "999\n")
+    (column,) = ppdm_sql.open().audit(str(file), nulls="999").profile.columns
+    assert (column.type, column.values, column.nulls) == ("BIGINT", 2, 1)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any], tmp_path: Path) -> None:
     _, told = audited(form, tmp_path)
