@@ -18,22 +18,21 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import literal
+from ppdm_sql.engine.statements import Sql, literal, sql
 from ppdm_sql.errors import EngineError, PpdmError
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
 
-def handed_over(
-    engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[exp.Expression], step: str
-) -> Table:
+def handed_over(engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[Sql], step: str) -> Table:
     with place.guarded(step):
         if not place.is_local and place.shared is None:
             with _by_arrow(engine, frame) as read:
-                return engine.materialize("handover", exp.select(*wanted).from_(read))
-        with _by_parquet(place, frame) as (read, number):
-            made = engine.materialize("handover", exp.select(*wanted).from_(read))
+                return engine.materialize("handover", sql("SELECT {wanted} FROM {t}", wanted=wanted, t=read))
+        with _by_parquet(place, frame) as (files, number):
+            select = sql("SELECT {wanted} FROM read_parquet([{files}])", wanted=wanted, files=files)
+            made = engine.materialize("handover", select)
             if engine.size(made) != number:
                 raise unseen(place.shared)
             return made
@@ -54,16 +53,15 @@ def unseen(folder: Path | None) -> EngineError:
 
 
 @contextmanager
-def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[exp.Expression, int]]:
-    """Let the engine read what Spark writes into a private folder; give the number of rows besides."""
+def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[list[exp.Expression], int]]:
+    """Let Spark write into a private folder; give the files, and the number of rows."""
     folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared))
     try:
         number = written(place, frame, folder / "rows")
         files = sorted(str(file) for file in (folder / "rows").glob("*.parquet"))
         if not files:
             raise unseen(place.shared)
-        listed = exp.Array(expressions=[literal(file) for file in files])
-        yield exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[listed])), number
+        yield [literal(file) for file in files], number
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -82,13 +80,13 @@ def written(place: SparkPlace, frame: Any, folder: Path) -> int:
 
 
 @contextmanager
-def _by_arrow(engine: Engine, frame: Any) -> Iterator[exp.Expression]:
+def _by_arrow(engine: Engine, frame: Any) -> Iterator[Table]:
     """Let the engine read batches as they arrive; what Spark says in between is raised as it is."""
     stream = _Batches(frame)
     name = f"ppdm_{secrets.token_hex(8)}"
     engine.connection.register(name, stream.reader())
     try:
-        yield Table(name).expression()
+        yield Table(name)
     except PpdmError:
         if stream.failure is not None:
             raise stream.failure from None

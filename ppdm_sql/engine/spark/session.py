@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ppdm_sql.engine.spark.faults import MISSING, condition_of, explained, unprinted
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ppdm_sql.engine.spark.source import SparkSource
     from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
-
-Result = TypeVar("Result")
 
 OLDEST = 4
 """The oldest version of Spark, as its first number."""
@@ -62,24 +60,16 @@ SETTINGS = {
 class SparkPlace:
     """A Spark on which tables are read; statements and their errors pass through here.
 
-    Args:
-        session: An open session, of Spark Connect or classic.
-        stop: What ends it, where it was opened here; a caller's session stays open.
-
-    Attributes:
-        session: The session.
-        progress: Told how many tasks of a job are done, if anybody listens.
-        tracer: Told each statement.
-        shared: A private folder that this machine and all workers see, while a run has one.
+    What ends a session is given where it was opened here; a caller's session stays open.
     """
 
     title = "Spark"
 
     def __init__(self, session: Any, stop: Callable[[], None] | None = None) -> None:
         self.session = session
-        self.progress: Progress | None = None
-        self.tracer: Callable[[Statement], None] | None = None
-        self.shared: Path | None = None
+        self.progress: Progress | None = None  # told how many tasks of a job are done
+        self.tracer: Callable[[Statement], None] | None = None  # told each statement
+        self.shared: Path | None = None  # a private folder that all workers see, while a run has one
         self._stop = stop
 
     @property
@@ -91,14 +81,9 @@ class SparkPlace:
         """Whether Spark was started here, on this machine's disks."""
         return self._stop is not None and not self.is_connect
 
-    def run(self, step: str, work: Callable[[], Result]) -> Result:
-        """Do something with the session; Ctrl-C ends its jobs as well."""
-        with self.guarded(step):
-            return work()
-
     @contextmanager
     def guarded(self, step: str) -> Iterator[None]:
-        """The same for what is done inside a context."""
+        """Do something with the session; Ctrl-C ends its jobs as well."""
         tag = f"ppdm-{secrets.token_hex(4)}"
         with unprinted(), self._tagged(tag), self._watched():
             try:
@@ -195,7 +180,8 @@ class SparkPlace:
 def connect(spark: str | Any) -> SparkPlace:
     place = _open(spark)
     try:
-        place.run("settings", lambda: _check(place.session))
+        with place.guarded("settings"):
+            _check(place.session)
     except BaseException:
         place.close()
         raise
@@ -262,15 +248,11 @@ def _require_spark(master: str) -> None:
             f"{master} starts a Spark here, and only Spark's client is installed.",
             "Run: pip install 'pyspark[connect]>=4'.",
         )
-    if shutil.which("java") is None and not _java_home():
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
         raise DatabaseUnavailable(
             f"{master} starts a Spark here, which needs Java.", "Install Java 17 or newer, or set JAVA_HOME."
         )
-
-
-def _java_home() -> bool:
-    home = os.environ.get("JAVA_HOME")
-    return home is not None and (Path(home) / "bin" / "java").exists()
 
 
 def _remote(url: str) -> SparkPlace:

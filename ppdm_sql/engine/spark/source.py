@@ -6,7 +6,6 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
@@ -18,7 +17,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, pars
 from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, counts_checked, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
-from ppdm_sql.engine.statements import Statement
+from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource
 
@@ -60,33 +59,10 @@ class MappedType(NamedTuple):
     remedy: str = ""
 
 
-@dataclass(frozen=True)
-class CollapsedTable(Table):
-    """A working table of DuckDB with distinct combinations.
-
-    Args:
-        count: Its BIGINT column with the number of records of each.
-    """
-
-    count: str = RECORDS
-
-
 class SparkSource:
-    """A table, view or path of Spark.
+    """A table, view or path of Spark, as the user names it.
 
     In Spark its columns get names of our own, ``c0, c1, ...``: no name of a user enters a statement there.
-
-    Args:
-        place: The Spark.
-        name: The table as the user names it; see :meth:`SparkPlace.find`.
-
-    Raises:
-        UnknownTable: There is no such table or path.
-        InvalidSource: Two of its columns differ by upper and lower case alone.
-
-    Attributes:
-        place: The Spark.
-        shown: The name.
     """
 
     def __init__(self, place: SparkPlace, name: str) -> None:
@@ -100,15 +76,13 @@ class SparkSource:
         _refuse_alike([field.name for field in fields], name)
 
     def _fields(self) -> Any:
-        def found() -> Any:
+        with self.place.guarded("schema"):
             try:
                 return self._read().schema
             except Exception as cause:
                 if self.place.is_missing(cause):
                     raise self.place.unknown(self.shown) from None
                 raise
-
-        return self.place.run("schema", found)
 
     def _read(self) -> Any:
         """Give the frame that reads it; whatever asks anything of it sees the files of that moment.
@@ -131,14 +105,12 @@ class SparkSource:
 
     def snapshot(self) -> str:
         """Give a token of the files it is read from: their names, sizes and times; empty where none are."""
-        return self.place.run("snapshot", self._files)
-
-    def _files(self) -> str:
-        files = sorted(set(self._read().inputFiles()))
-        if not files:
-            return ""
-        listed = self.place.session.read.format("binaryFile").load([_as_path(file) for file in files])
-        rows = listed.select("path", "length", "modificationTime").collect()
+        with self.place.guarded("snapshot"):
+            files = sorted(set(self._read().inputFiles()))
+            if not files:
+                return ""
+            listed = self.place.session.read.format("binaryFile").load([_as_path(file) for file in files])
+            rows = listed.select("path", "length", "modificationTime").collect()
         return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
 
     def check_unchanged(self) -> None:
@@ -153,23 +125,24 @@ class SparkSource:
         return self._query(counts_checked(Table(_HERE), self._codes[count]), "count_faults")
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
-        table = self.collapse(engine, columns, count)
-        return CountedRows(table, table.count)
-
-    def collapse(self, engine: Engine, columns: Sequence[str], count: str | None = None) -> CollapsedTable:
         self._begin([*columns, *([] if count is None else [count])])
         called = free_name(RECORDS if count is None else count, columns)
-        query = self._combinations(columns, count)
-        frame = self.place.run("collapse", lambda: self._frame(query, "collapse"))
-        wanted = [self._back(name) for name in columns]
-        wanted.append(alias(exp.cast(column("n"), "BIGINT"), called))
-        made = handed_over(engine, self.place, frame, wanted, "collapse")
-        return CollapsedTable(made.name, made.schema, made.catalog, called)
+        frame = self._frame(self._combinations(columns, count), "collapse")
+        back = "CAST({code} AS {type}) AS {c}"
+        wanted = [
+            sql(back, code=column(self._codes[n]), type=type_tree(self._types[n].type), c=column(n))
+            for n in columns
+        ]
+        wanted.append(sql("CAST(n AS BIGINT) AS {c}", c=column(called)))
+        return CountedRows(handed_over(engine, self.place, frame, wanted, "collapse"), called)
 
     def _combinations(self, columns: Sequence[str], count: str | None) -> exp.Select:
         """Group by the columns as they are; of what comes out, and not of each record, texts are checked."""
         keys = [column(self._codes[name]) for name in columns]
-        grouped = exp.select(*keys).select(alias(self._records(count), "n"))
+        records: exp.Expression = exp.Count(this=exp.Star())
+        if count is not None:
+            records = exp.Sum(this=exp.cast(column(self._codes[count]), "BIGINT"))
+        grouped = exp.select(*keys).select(alias(records, "n"))
         grouped = grouped.from_(Table(_HERE).expression()).group_by(*keys)
         if count is not None:
             grouped = grouped.where(column(self._codes[count]) > 0)
@@ -180,11 +153,9 @@ class SparkSource:
         return self._query(self._over(query), step)
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
-        tree = self._over(query, valid=True)
-        frame = self.place.run(step, lambda: self._frame(tree, step))
-        wanted = [
-            alias(exp.Cast(this=column(item.name), to=type_tree(item.type)), item.name) for item in columns
-        ]
+        frame = self._frame(self._over(query, valid=True), step)
+        cast = "CAST({c} AS {type}) AS {c}"
+        wanted = [sql(cast, c=column(item.name), type=type_tree(item.type)) for item in columns]
         return handed_over(engine, self.place, frame, wanted, step)
 
     def keep_rows(
@@ -194,13 +165,13 @@ class SparkSource:
         text = query(Table(_HERE), Table(_KEYS))
         parsed: exp.Expression = exp.maybe_parse(text, dialect="duckdb")
         tree = self._over(lambda _: parsed, valid=True)
-        made = self.place.run(step, lambda: kept(self.place, self._frame(tree, step, keys)))
+        with self.place.guarded(step):
+            made = kept(self.place, self._frame(tree, step, keys))
         return stand_in(engine, FrameSource(self.place, self.shown, made))
 
     def selected(self, query: Query, step: str) -> FrameSource:
         """Give the rows that a query gives; it runs whenever something reads them."""
-        tree, place = self._over(query, valid=True), self.place
-        return FrameSource(place, self.shown, place.run(step, lambda: self._frame(tree, step)))
+        return FrameSource(self.place, self.shown, self._frame(self._over(query, valid=True), step))
 
     def _over(self, query: Query, *, valid: bool = False) -> exp.Expression:
         """Write a query over the source with our names; refuse what it reads and cannot be read."""
@@ -212,27 +183,25 @@ class SparkSource:
         return tree
 
     def _query(self, query: exp.Expression | str, step: str) -> Rows:
-        def fetched() -> Rows:
+        with self.place.guarded(step):
             return [tuple(row) for row in self._frame(query, step).collect()]
-
-        return self.place.run(step, fetched)
 
     def _frame(
         self, query: exp.Expression | str, step: str, keys: Mapping[str, str | bytes] | None = None
     ) -> Any:
         """Give the frame of a query over the source under our names, and tell the tracer, but no keys."""
-        text = to_spark(query)
-        if self.place.tracer is not None:
-            shown = Statement(text.replace(f"`{_HERE}`", self._renamed()), step=step)
-            self.place.tracer(shown)
-        text = text.replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
-        frames = {"source": self._read().toDF(*self._codes.values())}
-        if keys is not None:
-            import pyarrow  # type: ignore[import-untyped]
+        with self.place.guarded(step):
+            text = to_spark(query)
+            if self.place.tracer is not None:
+                self.place.tracer(Statement(text.replace(f"`{_HERE}`", self._renamed()), step=step))
+            text = text.replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
+            frames = {"source": self._read().toDF(*self._codes.values())}
+            if keys is not None:
+                import pyarrow  # type: ignore[import-untyped]
 
-            text, row = text.replace(f"`{_KEYS}`", "{keys}"), {name: [key] for name, key in keys.items()}
-            frames["keys"] = self.place.session.createDataFrame(pyarrow.table(row or {"none": [""]}))
-        return self.place.session.sql(text, **frames)
+                text, row = text.replace(f"`{_KEYS}`", "{keys}"), {name: [key] for name, key in keys.items()}
+                frames["keys"] = self.place.session.createDataFrame(pyarrow.table(row or {"none": [""]}))
+            return self.place.session.sql(text, **frames)
 
     def _renamed(self) -> str:
         """Write what gives the columns our names, for people to read."""
@@ -262,24 +231,9 @@ class SparkSource:
             return value
         return exp.Anonymous(this="validate_utf8", expressions=[value])
 
-    def _records(self, count: str | None) -> exp.Expression:
-        if count is None:
-            return exp.Count(this=exp.Star())
-        return exp.Sum(this=exp.cast(column(self._codes[count]), "BIGINT"))
-
-    def _back(self, name: str) -> exp.Expression:
-        to = type_tree(self._types[name].type)
-        return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
-
 
 class FrameSource(SparkSource):
-    """The rows of a frame, read like those of a table.
-
-    Args:
-        place: The Spark.
-        name: What it is called in messages.
-        frame: A ``DataFrame`` of Spark.
-    """
+    """The rows of a ``DataFrame`` of Spark, read like those of a table."""
 
     def __init__(self, place: SparkPlace, name: str, frame: Any) -> None:
         self.frame = frame
