@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -39,6 +39,7 @@ from ppdm_sql.report.page import (
     label,
     measure,
     numbers,
+    of_sides,
     several,
 )
 from ppdm_sql.report.subject import (
@@ -76,22 +77,22 @@ Strengths = Mapping[tuple[str, str], float | None]
 
 def values(subject: Subject) -> list[Picture]:
     """Draw the values of each masked or swapped column, of the first ones where there are many."""
-    drawn = subject.columns(*CHANGED)[:MOST_COLUMNS]
-    return [one for item in drawn for one in _column(subject, item)]
+    columns = subject.columns(*CHANGED)[:MOST_COLUMNS]
+    return [picture for item in columns for picture in _column(subject, item)]
 
 
 def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     """Draw one column: intervals to scale, values side by side, or labels beside the values behind them."""
     after = subject.after.counts(item.name)
     intervals = [interval(one, _are_dates(subject, item)) for one in after.listed]
-    found = [one for one in intervals if one is not None]
-    apart = len(found) > 1 and len({one.lower for one in found}) == len(found)  # as the picture can tell
-    if item.treatment == "generalized" and apart and not _are_codes(item.name, found):
+    bars = [bar for bar in intervals if bar is not None]
+    apart = len(bars) > 1 and len({bar.lower for bar in bars}) == len(bars)  # as the picture can tell
+    if item.treatment == "generalized" and apart and not _are_codes(item.name, bars):
         return [_intervals(subject, item, after.listed, intervals)]
     before = subject.before if subject.before is not None and item.name in subject.before.codes else None
     if after.values == 1 and item.treatment != "swapped":  # there is nothing to draw of the release
-        said = f"Every record of the release shows {label(after.listed[0].value)}."
-        return [] if before is None else [replace(_before(subject, item.name, before), note=said)]
+        note = f"Every record of the release shows {label(after.listed[0].value)}."
+        return [] if before is None else [replace(_before(subject, item.name, before), note=note)]
     if before is None:
         return [value_bars(item.name, {AFTER: subject.after})]
     if item.treatment == "generalized":
@@ -100,10 +101,10 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     return [value_bars(item.name, {BEFORE: before, AFTER: subject.after})]
 
 
-def _are_codes(name: str, found: Sequence[Bar]) -> bool:
+def _are_codes(name: str, bars: Sequence[Bar]) -> bool:
     """Tell whether intervals are of codes or of few whole numbers, of which there is no density."""
-    whole = all(bar.lower.is_integer() and bar.upper.is_integer() for bar in found)
-    values = max(bar.upper for bar in found) - min(bar.lower for bar in found) + 1
+    whole = all(bar.lower.is_integer() and bar.upper.is_integer() for bar in bars)
+    values = max(bar.upper for bar in bars) - min(bar.lower for bar in bars) + 1
     return _looks_coded(name, "BIGINT" if whole else "DOUBLE", int(values))
 
 
@@ -135,37 +136,33 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
 
 
 def value_bars(name: str, sides: Mapping[str, CountedSide], title: str = "") -> Picture:
-    found = {side: counted.counts(name) for side, counted in sides.items()}
-    every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)
+    frequent = {side: counted.counts(name) for side, counted in sides.items()}
+    every = dict.fromkeys(one.value for counts in frequent.values() for one in counts.listed)
     order = list(every)[:MOST_LISTED]
-    records = {side: dict(counts.listed) for side, counts in found.items()}
+    records = {side: dict(counts.listed) for side, counts in frequent.items()}
     for side, counted in sides.items():
         missing = [value for value in order if value not in records[side]]
-        if missing and found[side].values > len(found[side].listed):
+        if missing and frequent[side].values > len(frequent[side].listed):
             records[side] |= counted.records_of(name, missing)
-    drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
-    drawn = in_order(drawn)
-    different = max(counts.values for counts in found.values())
+    first = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
+    bars = in_order(first)
+    different = max(counts.values for counts in frequent.values())
     left_out = different - len(order)
-    said = [
-        *([f"The {len(drawn)} most frequent of {different:,} values."] if different > len(drawn) else []),
+    notes = [
+        *([f"The {len(bars)} most frequent of {different:,} values."] if different > len(bars) else []),
         *([f"The table leaves out {several(left_out, 'value')}."] if left_out > 0 else []),
     ]
     words = "; ".join(
         f"{label(value)}: {beside({side: count(n.get(value, 0)) for side, n in records.items()})}"
-        for value in drawn[:3]
+        for value in bars[:3]
     )
     return Picture(
         title or name,
-        bar_chart(drawn, records, step=12 if len(sides) > 1 else 20),
+        bar_chart(bars, records, step=12 if len(sides) > 1 else 20),
         f"Records by the value of {name}. {words}.",
-        numbers([name, *_heads(sides)], aligned(order, records)),
-        " ".join(said),
+        numbers([name, *of_sides(sides, "records")], aligned(order, records)),
+        " ".join(notes),
     )
-
-
-def _heads(sides: Collection[str]) -> list[str]:
-    return [f"records {side}" if len(sides) > 1 else "records" for side in sides]
 
 
 def in_order(values: Sequence[str | None]) -> list[str | None]:
@@ -199,10 +196,10 @@ def _number(text: str) -> float | None:
 
 def interval(one: ValueCount, dates: bool) -> Bar | None:
     """Read the bounds out of the label of an interval; None for other labels, and those without end."""
-    found = _INTERVAL.fullmatch(one.value or "")
-    if found is None:
+    bounds = _INTERVAL.fullmatch(one.value or "")
+    if bounds is None:
         return None
-    lower, upper = (_place(found[bound], dates) for bound in ("lower", "upper"))
+    lower, upper = (_place(bounds[bound], dates) for bound in ("lower", "upper"))
     return None if lower is None or upper is None or upper < lower else Bar(lower, upper, one.records)
 
 
@@ -221,34 +218,34 @@ def _place(text: str, dates: bool) -> float | None:
 def _are_dates(subject: Subject, item: ReleasedColumn) -> bool:
     """Tell whether a column's intervals are of dates; the labels say so where the source is not looked at."""
     labels = (_INTERVAL.fullmatch(one.value or "") for one in subject.after.counts(item.name).listed)
-    bounds = {bound for found in labels if found is not None for bound in found.group("lower", "upper")}
+    bounds = {bound for match in labels if match is not None for bound in match.group("lower", "upper")}
     numbers, moments = (any(_place(bound, dates) is not None for bound in bounds) for dates in (False, True))
     return moments and not numbers
 
 
 def _intervals(
-    subject: Subject, item: ReleasedColumn, labels: Sequence[ValueCount], found: Sequence[Bar | None]
+    subject: Subject, item: ReleasedColumn, labels: Sequence[ValueCount], places: Sequence[Bar | None]
 ) -> Picture:
     """Draw the intervals of a column to scale, over the numbers that they stand for."""
     dates = _are_dates(subject, item)
-    shown = sorted(
-        ((one, bar) for one, bar in zip(labels, found, strict=True) if bar), key=lambda pair: pair[1].lower
+    intervals = sorted(
+        ((one, bar) for one, bar in zip(labels, places, strict=True) if bar), key=lambda pair: pair[1].lower
     )
-    others = [one for one, bar in zip(labels, found, strict=True) if bar is None]
-    bars = {AFTER: [_wide(bar) for _, bar in shown]}
+    others = [one for one, bar in zip(labels, places, strict=True) if bar is None]
+    bars = {AFTER: [_wide(bar) for _, bar in intervals]}
     before = subject.before
     if before is not None and before.has_places(item.name):
-        within = shown[0][1].lower, max(bar.upper for _, bar in shown)
+        within = intervals[0][1].lower, max(bar.upper for _, bar in intervals)
         bars = {BEFORE: before.bars(item.name, HISTOGRAM_BARS, within), **bars}
-    rows: list[tuple[str, int]] = [(Number(label(one.value)), one.records) for one, _ in shown]
+    rows: list[tuple[str, int]] = [(Number(label(one.value)), one.records) for one, _ in intervals]
     rows += [(label(one.value), one.records) for one in others]
-    said = [f"{label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
+    notes = [f"{label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
         histogram(item.name, bars, dates=dates),
-        f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
+        f"{item.name} in {several(len(intervals), 'interval')}, drawn to scale.",
         numbers([item.name, "records"], rows),
-        " ".join(said),
+        " ".join(notes),
     )
 
 
@@ -262,7 +259,7 @@ def histogram(
     title: str, bars: Mapping[str, Sequence[Bar]], *, dates: bool = False, sizes: str = ""
 ) -> Chart:
     """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
-    every = [(side, bar, bar.upper - bar.lower) for side, found in bars.items() for bar in found]
+    every = [(side, bar, bar.upper - bar.lower) for side, those in bars.items() for bar in those]
     high = max((bar.records / width for _, bar, width in every), default=0)
     of, unit = ("unit", 1.0) if not dates else ("day", DAY) if high * DAY >= 1 else ("year", YEAR)
     rows = [
@@ -310,34 +307,34 @@ def noise_table(models: Mapping[str, NoiseModel]) -> list[ResultTable]:
 
 def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
     """Show of each randomized column what is released, and what can be learned from it."""
-    drawn = []
+    pictures = []
     for item in subject.columns("randomized", "discretized"):
         if (model := models.get(item.name)) is None:
             continue
-        found = _reconstructed(subject, item.name)
+        distribution = _reconstructed(subject, item.name)
         if not model.added:
-            drawn.append(_categories(subject, item.name, found, model))
-        elif found is not None:
-            drawn.append(_numbers(subject, item.name, found))
-    return drawn
+            pictures.append(_categories(subject, item.name, distribution, model))
+        elif distribution is not None:
+            pictures.append(_numbers(subject, item.name, distribution))
+    return pictures
 
 
 def _reconstructed(subject: Subject, name: str) -> Distribution | None:
     """Reconstruct the distribution of a column from the release alone, where that is possible."""
     options = ReconstructRequest(into=f"report_{secrets.token_hex(8)}", columns=(name,))
     try:
-        done, _ = ReconstructRun(subject.engine, subject.name, options, SilentProgress()).estimate()
+        run = ReconstructRun(subject.engine, subject.name, options, SilentProgress())
+        return run.estimate()[0].distributions[0]
     except PpdmError:
         return None
-    return done.distributions[0]
 
 
-def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
+def _numbers(subject: Subject, name: str, distribution: Distribution) -> Picture:
     """Draw the released, the reconstructed and, for the owner, the true numbers over each other."""
-    edges = [] if found.edges is None else [float(edge) for edge in found.edges]
+    edges = [] if distribution.edges is None else [float(edge) for edge in distribution.edges]
     estimate = [
-        Bar(lower, upper, float(part) * found.records)
-        for lower, upper, part in zip(edges, edges[1:], found.probabilities, strict=False)
+        Bar(lower, upper, float(part) * distribution.records)
+        for lower, upper, part in zip(edges, edges[1:], distribution.probabilities, strict=False)
     ]
     width = edges[1] - edges[0]
     lines = {NOISY: subject.after.bars(name, 60), RECONSTRUCTED: estimate}
@@ -369,15 +366,15 @@ def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, obj
     return [*rows, {"at": bars[-1].upper, "amount": 0, "side": side}] if bars else rows
 
 
-def _categories(subject: Subject, name: str, found: Distribution | None, model: NoiseModel) -> Picture:
+def _categories(subject: Subject, name: str, distribution: Distribution | None, model: NoiseModel) -> Picture:
     """Draw the released, the reconstructed and, for the owner, the true frequencies of categories."""
     released = dict(subject.after.counts(name).listed)
     sides: dict[str, Mapping[str | None, float]] = {AFTER: released}
     if subject.before is not None and name in subject.before.codes:
         sides = {BEFORE: dict(subject.before.counts(name).listed), **sides}
-    if found is not None and found.values and model.kind == "retain":
-        guessed = [float(part) * found.records for part in found.probabilities]
-        sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
+    if distribution is not None and distribution.values and model.kind == "retain":
+        guessed = [float(part) * distribution.records for part in distribution.probabilities]
+        sides[RECONSTRUCTED] = dict(zip(distribution.values, guessed, strict=True))
     order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
     rounded = {side: {value: round(number) for value, number in of.items()} for side, of in sides.items()}
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
@@ -397,12 +394,12 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
 def left_out(subject: Subject) -> list[ResultTable]:
     """Show which values and labels lose most of their records where some are left out; the owner's."""
     source, release = subject.before, subject.after
-    named = [item.name for item in subject.columns("suppressed", "generalized", *KEPT)]
-    if source is None or not subject.left_out or not named:
+    names = [item.name for item in subject.columns("suppressed", "generalized", *KEPT)]
+    if source is None or not subject.left_out or not names:
         return []
     missing = subject.share_left_out
-    found = []
-    for name in named:
+    losses = []
+    for name in names:
         text = bind(
             "report/left_out_values",
             tables={"source_side": source.rows, "release_side": release.rows},
@@ -411,11 +408,11 @@ def left_out(subject: Subject) -> list[ResultTable]:
         )
         params = {"release": subject.name, "attribute": name}
         hit = subject.engine.query(text, params, step="left_out_values")
-        found += [(lost - before * missing, name, shown, before, lost) for shown, before, lost in hit]
-    found.sort(key=lambda one: -one[0])
+        losses += [(lost - before * missing, name, value, before, lost) for value, before, lost in hit]
+    losses.sort(key=lambda loss: -loss[0])
     rows = [
-        (name, Number(label(shown)), before, lost, lost / before)
-        for _, name, shown, before, lost in found[:MOST_HIT]
+        (name, Number(label(value)), before, lost, lost / before)
+        for _, name, value, before, lost in losses[:MOST_HIT]
     ]
     heading = ["column", "value or label", "records of the source", "left out", "share"]
     return [numbers(heading, rows, "share")] if rows else []
@@ -425,24 +422,25 @@ def left_out(subject: Subject) -> list[ResultTable]:
 
 
 def information(measures: Sequence[Measured]) -> list[Picture]:
-    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
-    if not found:
+    bits = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    if not bits:
         return []
     sides = {
-        side: {m.measure.removeprefix(_INFORMATION): getattr(m, side) for m in found}
+        side: {m.measure.removeprefix(_INFORMATION): getattr(m, side) for m in bits}
         for side in (BEFORE, AFTER)
     }
     rows = [
         (name, before, after, min(1.0, after / before) if before and after is not None else None)
         for name, before, after in aligned(sides[AFTER], sides)
     ]
-    picture = Picture(
-        "What a column tells of the class",
-        bar_chart(list(sides[AFTER]), sides, title="bits", form=".2~f"),
-        "Information about the class, in bits beyond chance, that each column carries before and after.",
-        numbers(["column", "bits before", "bits after", "kept"], rows, "kept"),
-    )
-    return [picture]
+    return [
+        Picture(
+            "What a column tells of the class",
+            bar_chart(list(sides[AFTER]), sides, title="bits", form=".2~f"),
+            "Information about the class, in bits beyond chance, that each column carries before and after.",
+            numbers(["column", "bits before", "bits after", "kept"], rows, "kept"),
+        )
+    ]
 
 
 # -- what columns have in common -----------------------------------------------------------------
@@ -450,21 +448,21 @@ def information(measures: Sequence[Measured]) -> list[Picture]:
 
 def associations(subject: Subject) -> tuple[list[Picture], list[str]]:
     """Draw how strongly columns go together, before and after; say which columns are left out."""
-    wanted, apart = _compared(subject)
-    if len(wanted) < 2:
+    columns, apart = _compared(subject)
+    if len(columns) < 2:
         return [], []
     sides = {"In the release": subject.after}
     if subject.before is not None:
         sides = {"Before": subject.before, "After": subject.after}
-    return [_heat(title, wanted, _strengths(side, wanted)) for title, side in sides.items()], apart
+    return [_heat(title, columns, _strengths(side, columns)) for title, side in sides.items()], apart
 
 
 def _compared(subject: Subject) -> tuple[list[str], list[str]]:
     """Choose the columns: those with few values or with places, changed ones and the class first."""
     order = {"class": 0, "sensitive": 1, "kept": 3}
     sides = [side for side in (subject.before, subject.after) if side is not None]
-    named = sorted(subject.columns(), key=lambda item: order.get(item.treatment, 2))
-    there = [item.name for item in named if all(item.name in side.codes for side in sides)]
+    ranked = sorted(subject.columns(), key=lambda item: order.get(item.treatment, 2))
+    there = [item.name for item in ranked if all(item.name in side.codes for side in sides)]
     few = [name for name in there[: 2 * MOST_PAIRED] if all(_is_few(side, name) for side in sides)]
     few = few[:MOST_PAIRED]
     place = {item.name: number for number, item in enumerate(subject.shape.columns)}
@@ -473,21 +471,21 @@ def _compared(subject: Subject) -> tuple[list[str], list[str]]:
 
 def _is_few(side: CountedSide, name: str) -> bool:
     """Tell whether a column can be held against others: few values, or places to group, and no key."""
-    found = side.counts(name)
-    return found.values < max(2, found.records) and (side.has_places(name) or found.values <= MOST_LISTED)
+    counts = side.counts(name)
+    return counts.values < max(2, counts.records) and (side.has_places(name) or counts.values <= MOST_LISTED)
 
 
 def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
     """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
     grouped = _grouped(side, names)
-    found: dict[tuple[str, str], float | None] = {}
+    strengths: dict[tuple[str, str], float | None] = {}
     for (first, one), (second, other) in combinations(enumerate(names), 2):
         codes = {"first": [f"v{first}"], "second": [f"v{second}"]}
         text = bind("report/association", tables={"grouped": grouped}, columns=codes)
         ((chi_square, *sizes),) = side.engine.query(text, step="association")
-        found[one, other] = corrected_v(chi_square, *sizes)
+        strengths[one, other] = corrected_v(chi_square, *sizes)
     side.engine.discard(grouped)
-    return found
+    return strengths
 
 
 def corrected_v(chi_square: float | None, rows: int, columns: int, records: float) -> float | None:
@@ -518,8 +516,8 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
                 values={"groups": GROUPS},
             )
             groups = aliased(side.engine.materialize("grouped_values", text), f"g{place}")
-            shown = column("value", f"g{place}")
-            joins.append(sql("LEFT JOIN {t} ON {v} IS NOT DISTINCT FROM {c}", t=groups, v=shown, c=value))
+            member = column("value", f"g{place}")
+            joins.append(sql("LEFT JOIN {t} ON {v} IS NOT DISTINCT FROM {c}", t=groups, v=member, c=value))
             value = column("group", f"g{place}")
         values.append(alias(value, f"v{place}"))
     query = "SELECT {values}, sum(s.records)::BIGINT AS records FROM {rows} AS s {joins} GROUP BY ALL"
@@ -527,15 +525,15 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     return side.engine.materialize("paired", paired)
 
 
-def _heat(title: str, names: Sequence[str], found: Strengths) -> Picture:
+def _heat(title: str, names: Sequence[str], strengths: Strengths) -> Picture:
     rows = [
         {"across": across, "down": down, "text": NONE if v is None else f"{v:.2f}", "size": round(v or 0, 9)}
-        for (across, down), v in found.items()
+        for (across, down), v in strengths.items()
     ]
-    cells = [(*pair, NONE if value is None else Number(f"{value:.3f}")) for pair, value in found.items()]
-    known = {pair: value for pair, value in found.items() if value is not None}
+    cells = [(*pair, NONE if value is None else Number(f"{value:.3f}")) for pair, value in strengths.items()]
+    known = {pair: value for pair, value in strengths.items() if value is not None}
     most = max(known, key=known.__getitem__, default=None)
     says = f"{title}: the association of each pair of {enumerated(list(names))}."
     if most is not None:
-        says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
+        says += f" The largest is that of {most[0]} and {most[1]}, {strengths[most]:.2f}."
     return Picture(title, Chart("heat", rows), says, numbers(["column", "column", "V"], cells))

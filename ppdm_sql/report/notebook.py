@@ -26,18 +26,18 @@ MOST_PICTURES = 6
 
 
 def html_of(result: Result) -> str:
-    tables, said = result.tables(), repr(result)
+    tables, text = result.tables(), repr(result)
     try:
         vega()
-        shown = list(pictures(result))
+        drawings = list(pictures(result))
     except PpdmError:
-        shown = []
+        drawings = []
     return html(
         "notebook.html.jinja",
         # a text that is longer than a line says what the tables say
-        sentences=[*([said] if len(said) < 110 else []), *(note for table in tables for note in table.notes)],
+        sentences=[*([text] if len(text) < 110 else []), *(note for table in tables for note in table.notes)],
         tables=tables,
-        pictures=shown,
+        pictures=drawings,
     )
 
 
@@ -65,15 +65,16 @@ def _of_evaluation(result: Evaluation) -> Iterable[Picture]:
 
 @pictures.register
 def _of_reconstruction(result: Reconstruction) -> Iterable[Picture]:
-    for found in result.distributions[:MOST_PICTURES]:
-        of = found.attribute + ("" if found.class_value is None else f", {found.class_value}")
-        shares = list(map(float, found.probabilities))
-        if found.edges is None:
-            yield _titled(of, _bars(dict(zip(found.values, shares, strict=True)), "share", ".0%"))
+    for distribution in result.distributions[:MOST_PICTURES]:
+        group = distribution.class_value
+        of = distribution.attribute + ("" if group is None else f", {group}")
+        shares = list(map(float, distribution.probabilities))
+        if distribution.edges is None:
+            yield _titled(of, _bars(dict(zip(distribution.values, shares, strict=True)), "share", ".0%"))
             continue
-        points = zip(map(float, found.edges), [*shares, 0.0], strict=True)
+        points = zip(map(float, distribution.edges), [*shares, 0.0], strict=True)
         rows = [{"at": at, "amount": amount, "side": AFTER} for at, amount in points]
-        yield _titled(of, lines_chart(found.attribute, rows, "share", "~%", 130))
+        yield _titled(of, lines_chart(distribution.attribute, rows, "share", "~%", 130))
 
 
 @pictures.register
@@ -81,8 +82,8 @@ def _of_model(result: Model) -> Iterable[Picture]:
     return [drawn_tree(result.tree())]
 
 
-def _bars(found: Mapping[Any, float], title: str, form: str) -> Chart:
-    return bar_chart(list(found)[:MOST_BARS], {AFTER: found}, title, form, 14)
+def _bars(amounts: Mapping[Any, float], title: str, form: str) -> Chart:
+    return bar_chart(list(amounts)[:MOST_BARS], {AFTER: amounts}, title, form, 14)
 
 
 def _titled(title: str, chart: Chart) -> Picture:

@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -130,6 +130,11 @@ def several(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def of_sides(sides: Collection[str], *what: str) -> list[str]:
+    """Name columns of numbers; the side is left out where there is one only."""
+    return [f"{word} {side}" if len(sides) > 1 else word for side in sides for word in what]
+
+
 def label(value: str | None) -> str:
     return "NULL" if value is None else value
 
@@ -143,7 +148,7 @@ def numbers(columns: Sequence[str], rows: Iterable[Sequence[Any]], *shares: str)
 
 def aligned(keys: Iterable[Any], sides: Mapping[str, Mapping[Any, Any]]) -> list[tuple[Any, ...]]:
     """Give rows of what each side has of some keys, 0 where it has nothing."""
-    return [(key, *(found.get(key, 0) for found in sides.values())) for key in keys]
+    return [(key, *(amounts.get(key, 0) for amounts in sides.values())) for key in keys]
 
 
 def heads(table: ResultTable) -> list[str]:
@@ -159,13 +164,11 @@ def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
         [['1,234', '27.8 %'], ['2', '–']]
     """
     units = [table.units.get(name) for name in table.columns]
-    found = [
-        [_cell(value, unit) for value, unit in zip(row, units, strict=True)] for row in table.rows[:most]
-    ]
+    rows = [[_cell(value, unit) for value, unit in zip(row, units, strict=True)] for row in table.rows[:most]]
     if most is not None and len(table.rows) > most:
         more: list[Cell] = [f"{several(len(table.rows) - most, 'row')} more"]
-        found.append(more + [""] * (len(units) - 1))
-    return found
+        rows.append(more + [""] * (len(units) - 1))
+    return rows
 
 
 def _cell(value: object, unit: str | None) -> Cell:
@@ -212,7 +215,7 @@ class Picture:
 
 
 def bar_chart(
-    shown: Sequence[str | None],
+    values: Sequence[str | None],
     sides: Mapping[str, Mapping[Any, float | None]],
     title: str = "records",
     form: str = ",~f",
@@ -220,9 +223,9 @@ def bar_chart(
 ) -> Chart:
     """Draw numbers by what they are of, on one side or beside each other; what a side lacks is 0."""
     rows = [
-        {"label": label(value), "side": side, "amount": numbers.get(value, 0)}
-        for value in shown
-        for side, numbers in sides.items()
+        {"label": label(value), "side": side, "amount": amounts.get(value, 0)}
+        for value in values
+        for side, amounts in sides.items()
     ]
     return Chart("bars", rows, {"title": title, "format": form, "step": step})
 
@@ -308,34 +311,34 @@ def _is_nothing(element: ElementTree.Element) -> bool:
 # -- templates -------------------------------------------------------------------------------------
 
 
-def html(template: str, **shown: object) -> str:
+def html(template: str, **content: object) -> str:
     """Fill a template: HTML that needs nothing else, and that may do nothing but show itself."""
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     number = itertools.count(1)
-    shown |= {"style": style, "digest": digest, "draw": lambda chart: drawn(chart, next(number))}
-    return templates().get_template(template).render(shown).translate(_DIRECTIONS)
+    content |= {"style": style, "digest": digest, "draw": lambda chart: drawn(chart, next(number))}
+    return templates().get_template(template).render(content).translate(_DIRECTIONS)
 
 
 @cache
 def templates() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page
 
-    found = Environment(
+    environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.tests["right"] = lambda cell: isinstance(cell, Number)
-    found.globals |= {
+    environment.tests["right"] = lambda cell: isinstance(cell, Number)
+    environment.globals |= {
         "several": several,
         "made": lambda: f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}.",
     }
-    found.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
-    found.filters |= {"heads": heads, "error": lambda per_cent: f"{per_cent:.1f} %"}
-    return found
+    environment.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
+    environment.filters |= {"heads": heads, "error": lambda per_cent: f"{per_cent:.1f} %"}
+    return environment
 
 
 def _file(name: str) -> str:

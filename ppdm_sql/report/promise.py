@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ from ppdm_sql.report.page import (
     count,
     measure,
     numbers,
+    of_sides,
     share,
 )
 from ppdm_sql.report.subject import BARS, Bar, Measurements, Subject
@@ -42,26 +43,28 @@ def asked(subject: Subject) -> list[ResultTable]:
     """Say of each requirement what was asked and what was reached; no table where there is none."""
     before = subject.measured_before
     rows = []
-    for place, found in enumerate(subject.measured.findings):
-        was = [] if before is None else [_amount(before.findings[place])]
-        rows.append(
-            [str(found.requirement), *was, _amount(found), Number("holds" if found.holds else "is broken")]
-        )
-    named = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
-    return [numbers(named, rows)] if rows else []
+    for place, finding in enumerate(subject.measured.findings):
+        was = [] if before is None else [_reached(before.findings[place])]
+        verdict = Number("holds" if finding.holds else "is broken")
+        rows.append([str(finding.requirement), *was, _reached(finding), verdict])
+    heads = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
+    return [numbers(heads, rows)] if rows else []
 
 
-def _amount(found: Finding) -> Number:
-    """Write what was reached in the unit of the requirement's limit."""
-    requirement = requirement_of(found.requirement)
+def _reached(finding: Finding) -> Number:
+    return _amount(requirement_of(finding.requirement), finding.reached)
+
+
+def _amount(requirement: Requirement, number: float | None) -> Number:
+    """Write a limit, or what was reached, in the unit of a requirement."""
     if requirement.counts is Counts.PROTECTED:
-        return share(found.reached)
-    return count(found.reached) if requirement.counts is Counts.RECORDS else measure(found.reached)
+        return share(number)
+    return count(number) if requirement.counts is Counts.RECORDS else measure(number)
 
 
 def distributions(subject: Subject) -> list[Picture]:
     """Draw the distribution behind each requirement; class sizes once for each set of columns."""
-    pictures = [class_sizes(found, subject.counted) for found in _sizes(subject)]
+    pictures = [class_sizes(sizes, subject.counted) for sizes in _sizes(subject)]
     return pictures + [
         _reached_by(subject, place, requirement)
         for place, requirement in enumerate(subject.requirements)
@@ -74,62 +77,62 @@ def _of_sides(subject: Subject) -> dict[str, Measurements]:
     return {**before, AFTER: subject.measured}
 
 
-def class_sizes(found: Mapping[str, ClassSizes], counted: str) -> Picture:
+def class_sizes(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
     """Draw the records, or persons, by the size of their class."""
-    ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
-    here = {side: {low: (n, of) for low, _, n, of in sizes.ranges} for side, sizes in found.items()}
+    ranges = sorted({(low, high) for sizes in sides.values() for low, high, *_ in sizes.ranges})
+    here = {side: {low: (n, of) for low, _, n, of in sizes.ranges} for side, sizes in sides.items()}
     bars = {
-        side: [Bar(low, high + 1, n) for low, high, _, n in sizes.ranges] for side, sizes in found.items()
+        side: [Bar(low, high + 1, n) for low, high, _, n in sizes.ranges] for side, sizes in sides.items()
     }
     cells = [
         (Number(f"{low}" if low == high else f"{low}–{high}"), *_pairs(here, low)) for low, high in ranges
     ]
-    on = ", ".join(found[AFTER].quasi_identifier)
-    smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
+    on = ", ".join(sides[AFTER].quasi_identifier)
+    smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in sides.items()})
     return Picture(
         f"Class sizes on {on}",
         histogram(f"{counted} in the class", bars, sizes=counted),
         f"{counted.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
-        numbers(["class size", *_heads(found, "classes", counted)], cells),
+        numbers(["class size", *of_sides(sides, "classes", counted)], cells),
         f"Smallest class: {smallest}.",
     )
 
 
 def _pairs(sides: Mapping[str, Mapping[int, tuple[int, int]]], key: int) -> list[int]:
     """Give classes or groups, and who is in them, of each side."""
-    return [number for found in sides.values() for number in found.get(key, (0, 0))]
+    return [number for counts in sides.values() for number in counts.get(key, (0, 0))]
 
 
 def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Picture:
-    found = {side: measured.reached[place] for side, measured in _of_sides(subject).items()}
-    shown = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in found.items() if reached}
-    width = next(one.width for one in found.values() if one is not None)
+    sides = {side: measured.reached[place] for side, measured in _of_sides(subject).items()}
+    groups = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in sides.items() if reached}
+    width = next(one.width for one in sides.values() if one is not None)
     label = [
         _bar_label(requirement, width, bar)
-        for bar in range(max(bar for one in shown.values() for bar in one) + 1)
+        for bar in range(max(bar for one in groups.values() for bar in one) + 1)
     ]
     rows = [
         {"label": text, "side": side, "amount": bars.get(bar, (0, 0))[1]}
         for bar, text in enumerate(label)
-        for side, bars in shown.items()
+        for side, bars in groups.items()
     ]
     cells = [
-        (Number(text), *_pairs(shown, bar))
+        (Number(text), *_pairs(groups, bar))
         for bar, text in enumerate(label)
-        if any(bar in bars for bars in shown.values())
+        if any(bar in bars for bars in groups.values())
     ]
     counted = subject.counted
     unit = "confidence" if requirement.counts is Counts.PROTECTED else requirement.form
     angle = -40 if sum(len(text) + 2 for text in label) > 70 else 0
     look = {"title": f"{unit} of the group", "up": counted, "format": ",~f", "angle": angle}
-    worst = f"orst group of the release: {_amount(subject.measured.findings[place])}"
+    worst = f"orst group of the release: {_reached(subject.measured.findings[place])}"
     return Picture(
         f"{unit.capitalize()}: {requirement}",
         Chart("columns", rows, look),
         f"{counted.capitalize()} by the {unit} of their group under {requirement}. The w{worst}.",
-        numbers([unit, *_heads(shown, "groups", counted)], cells),
-        f"W{worst}; the limit is {_limit(requirement)}.",
+        numbers([unit, *of_sides(groups, "groups", counted)], cells),
+        f"W{worst}; the limit is {_amount(requirement, float(requirement.limit))}.",
     )
 
 
@@ -143,16 +146,6 @@ def _bar_label(requirement: Requirement, width: float, bar: int) -> str:
     return f"{measure(lower)}+" if more else f"{measure(lower)}–{measure(upper)}"
 
 
-def _heads(sides: Collection[str], *what: str) -> list[str]:
-    """Name columns of numbers; the side is left out where there is one only."""
-    return [f"{word} {side}" if len(sides) > 1 else word for side in sides for word in what]
-
-
-def _limit(requirement: Requirement) -> str:
-    limit = float(requirement.limit)
-    return share(limit) if requirement.counts is Counts.PROTECTED else measure(limit)
-
-
 # -- risk -------------------------------------------------------------------------------------
 
 
@@ -163,12 +156,12 @@ def alone(subject: Subject) -> list[str]:
         return []
     person = next(iter(shape.people), None)
     of = subject.engine, shape.owned_rows(), treatments
-    found = ReleasedRows(*of, count=shape.count, person=person).singled_out()
-    return [] if found is None else [str(found)]
+    notice = ReleasedRows(*of, count=shape.count, person=person).singled_out()
+    return [] if notice is None else [str(notice)]
 
 
 def curves(subject: Subject) -> list[Picture]:
-    return [_curve(found, subject.counted) for found in _sizes(subject)]
+    return [_curve(sizes, subject.counted) for sizes in _sizes(subject)]
 
 
 def _sizes(subject: Subject) -> list[dict[str, ClassSizes]]:
@@ -178,11 +171,11 @@ def _sizes(subject: Subject) -> list[dict[str, ClassSizes]]:
     return [{side: measured.sizes[place] for side, measured in sides.items()} for place in places]
 
 
-def _curve(found: Mapping[str, ClassSizes], counted: str) -> Picture:
-    points = sorted({at for sizes in found.values() for at in _points(sizes)})
+def _curve(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
+    points = sorted({at for sizes in sides.values() for at in _points(sizes)})
     rows = [
         {"at": at, "side": side, "amount": _at_least(sizes, at)}
-        for side, sizes in found.items()
+        for side, sizes in sides.items()
         for at in points
     ]
     # where every record is alone, all marks would stand at one place
@@ -191,11 +184,11 @@ def _curve(found: Mapping[str, ClassSizes], counted: str) -> Picture:
         "up": f"{counted} with at least this risk",
         "ticks": [at for at in TICKS if at >= points[0]],
     }
-    cells = [(at, *(_at_least(sizes, at) for sizes in found.values())) for at in RISKS]
-    on, each = ", ".join(found[AFTER].quasi_identifier), counted.removesuffix("s")
-    heads = ["risk of at least", *_heads(found, counted)]
-    highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
-    mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
+    cells = [(at, *(_at_least(sizes, at) for sizes in sides.values())) for at in RISKS]
+    on, each = ", ".join(sides[AFTER].quasi_identifier), counted.removesuffix("s")
+    heads = ["risk of at least", *of_sides(sides, counted)]
+    highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in sides.items()})
+    mean = beside({side: share(_mean(sizes)) for side, sizes in sides.items()})
     return Picture(
         f"Risk of a {each}, known by {on}",
         Chart("curve", rows, look),
@@ -235,16 +228,16 @@ def identifiable(subject: Subject, by: Sequence[str], source: Table | None) -> l
     engine, shape = subject.engine, subject.shape
     rows = {AFTER: shape.rows()}
     if source is not None:
-        shown = in_bins(source, engine.columns(source), shape.columns, "s")
-        rows = {BEFORE: exp.select(exp.Star()).from_(shown), **rows}
-    found = {
+        binned = in_bins(source, engine.columns(source), shape.columns, "s")
+        rows = {BEFORE: exp.select(exp.Star()).from_(binned), **rows}
+    audits = {
         side: audit(engine, engine.overlay(of), count=shape.count, confidential=swapped, by=by).identifiable
         for side, of in rows.items()
     }
     return [
         _statuses(
             name,
-            {side: one for side, several in found.items() for one in several if one.confidential == name},
+            {side: one for side, several in audits.items() for one in several if one.confidential == name},
         )
         for name in swapped
     ]

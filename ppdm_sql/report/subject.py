@@ -24,7 +24,7 @@ from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import Scalar, Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Scalar, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.privacy import Counts, KAnonymity, Requirement
 from ppdm_sql.privacy.level import with_labels
@@ -84,16 +84,16 @@ class CountedSide:
     def counts(self, name: str) -> FrequentValues:
         """Count the most frequent values of a column; one scan of it, the first time."""
         if name not in self._counted:
-            found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
-            listed = tuple(ValueCount(value, records) for value, records, *_ in found)
-            self._counted[name] = FrequentValues(listed, *(found[0][2:] if found else (0, 0)))
+            rows = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
+            listed = tuple(ValueCount(value, records) for value, records, *_ in rows)
+            self._counted[name] = FrequentValues(listed, *(rows[0][2:] if rows else (0, 0)))
         return self._counted[name]
 
     def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
         """Count the records of some values of a column, and of NULL; one scan of it."""
         text = bind("report/value_records", tables={"side": self.rows}, columns={"value": self._value(name)})
-        wanted = [value for value in values if value is not None]
-        return dict(self.engine.query(text, {"wanted": wanted}, step="value_records"))
+        named = [value for value in values if value is not None]
+        return dict(self.engine.query(text, {"wanted": named}, step="value_records"))
 
     def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
         place = {"place": self._place(name)}
@@ -101,19 +101,17 @@ class CountedSide:
         least, largest = within or (least, largest)
         if least is None or largest is None:
             return []
-        lower, width, bars = _cut(least, largest, most, self._unit(name))
-        asked: dict[str, Scalar] = {"least": lower, "width": width, "bars": bars}
-        found: dict[int, int] = dict(self._query("bar_counts", place, asked))
-        edges = [lower + place * width for place in range(bars + 1)]
-        return [Bar(*ends, found.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
+        kind = kind_of(self.types[name])
+        unit = 1.0 if kind is Kind.WHOLE else 86_400_000.0 if kind is Kind.DATE else 0.0
+        lower, width, bars = _cut(least, largest, most, unit)
+        cut: dict[str, Scalar] = {"least": lower, "width": width, "bars": bars}
+        records: dict[int, int] = dict(self._query("bar_counts", place, cut))
+        edges = [lower + number * width for number in range(bars + 1)]
+        return [Bar(*ends, records.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
 
     def different_places(self, name: str) -> int:
         ((_, _, different),) = self._query("extent", {"place": self._place(name)})
         return int(different)
-
-    def _unit(self, name: str) -> float:
-        kind = kind_of(self.types[name])
-        return 1.0 if kind is Kind.WHOLE else 86_400_000.0 if kind is Kind.DATE else 0.0
 
     def _value(self, name: str) -> list[str]:
         return [f"c{self.codes[name]}"]
@@ -160,10 +158,12 @@ def least_width(place: float) -> float:
 
 def release_side(engine: Engine, shape: Shape) -> CountedSide:
     """Give the released rows; nothing but the frozen table is read."""
-    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
-    shown = {item.name: column(item.name, "f") for item in wanted}
-    packed = {item.name for item in wanted if item.packed}
-    values = {name: exp.cast(value, "TEXT") if name in packed else value for name, value in shown.items()}
+    items = [item for item in shape.columns if item.treatment not in UNCOUNTED]
+    packed = {item.name for item in items if item.packed}
+    values = {
+        item.name: exp.cast(column(item.name, "f"), "TEXT") if item.packed else column(item.name, "f")
+        for item in items
+    }
     types = dict(engine.columns(shape.frozen)) | dict.fromkeys(packed, "VARCHAR")
     count = None if shape.count is None else column(shape.count, "f")
     return _side(engine, shape.stored(), values, types, count)
@@ -197,27 +197,25 @@ def _side(
     query = "SELECT {columns} FROM {rows} WHERE {one} > 0"
     columns = [*coded, sql("{one}::BIGINT AS records", one=one)]
     view = engine.overlay(sql(query, columns=columns, rows=rows, one=one))
-    named = [item for item in engine.columns(view) if item.name != "records"]
-    exact = [alias(value, name) for name, value in exact_values(engine, view, named).items()]
+    codes = [item for item in engine.columns(view) if item.name != "records"]
+    exact = [alias(value, name) for name, value in exact_values(engine, view, codes).items()]
     query = "SELECT {columns} FROM {view} AS s GROUP BY ALL"
     total = sql("sum(s.records)::BIGINT AS records")
     collapsed = engine.materialize("side", sql(query, columns=[*exact, total], view=view))
     places = [
         sql(
             "{place}::DOUBLE AS {name}",
-            place=column(f"c{place}", "s") if is_number(types[name]) else _moment(column(f"c{place}", "s")),
+            place=sql(
+                "{c}" if is_number(types[name]) else "epoch_ms({c}::TIMESTAMP)", c=column(f"c{place}", "s")
+            ),
             name=column(f"x{place}"),
         )
         for place, name in enumerate(values)
         if _has_places(types[name])
     ]
-    shown = engine.overlay(sql("SELECT {columns} FROM {t} AS s", columns=[sql("*"), *places], t=collapsed))
+    placed = engine.overlay(sql("SELECT {columns} FROM {t} AS s", columns=[sql("*"), *places], t=collapsed))
     of_columns = {name: types[name] for name in values}
-    return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, of_columns)
-
-
-def _moment(value: exp.Expression) -> Statement:
-    return sql("epoch_ms({value}::TIMESTAMP)", value=value)
+    return CountedSide(engine, placed, {name: place for place, name in enumerate(values)}, of_columns)
 
 
 # -- measured --------------------------------------------------------------------------------------
@@ -242,7 +240,7 @@ class Measurements:
 def measured(
     engine: Engine,
     table: Table,
-    asked: Sequence[Requirement],
+    requirements: Sequence[Requirement],
     count: str | None,
     cut: RecordedCut | None = None,
     person: Sequence[str] = (),
@@ -253,23 +251,23 @@ def measured(
 
     Cost: one scan of the table, then scans of its distinct combinations.
     """
-    if not asked:
+    if not requirements:
         return Measurements((), (), ())
     columns = exact_columns(engine.columns(table))
-    found = questions(asked, [item.name for item in columns], table=table.name)
-    used = list(dict.fromkeys(chain(*(item.columns for item in found))))
+    asked = questions(requirements, [item.name for item in columns], table=table.name)
+    used = list(dict.fromkeys(chain(*(item.columns for item in asked))))
     types = dict(with_labels(used, columns))
     collapsed = Collapsed(engine, table, used, count, person, cut=cut)
-    for item in found:
+    for item in asked:
         collapsed.class_count(item.requirement.attributes)
-    judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]
+    judged = [one for group in template_groups(collapsed, asked, types) for one in group.judge()]
     judged += [
         judge_classes(collapsed, item, types)
-        for item in found
+        for item in asked
         if item.requirement.counts is not Counts.PROTECTED
     ]
     judged.sort(key=lambda one: one.question.number)
-    groupings = {frozenset(item.requirement.attributes): item.requirement.attributes for item in found}
+    groupings = {frozenset(item.requirement.attributes): item.requirement.attributes for item in asked}
     sets = list(groupings.values())
     return Measurements(
         tuple(summed_up(collapsed, judged)),
@@ -293,15 +291,14 @@ def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     width = bar_width(requirement)
     values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}
     text = bind("report/reached_counts", tables={"judgements": judged.judgements}, values=values)
-    found = {
-        bar: (groups, records) for bar, groups, records in collapsed.engine.query(text, step="reached_counts")
-    }
+    rows = collapsed.engine.query(text, step="reached_counts")
+    bars = {bar: (groups, records) for bar, groups, records in rows}
     # a group without a protected value is not judged by its template: its confidence is 0
-    unjudged = collapsed.class_count(requirement.attributes) - sum(groups for groups, _ in found.values())
+    unjudged = collapsed.class_count(requirement.attributes) - sum(groups for groups, _ in bars.values())
     if unjudged > 0:
-        groups, records = found.get(0, (0, 0))
-        found[0] = groups + unjudged, records + collapsed.size[1] - sum(n for _, n in found.values())
-    return Reached(width, tuple((bar, *found[bar]) for bar in sorted(found)))
+        groups, records = bars.get(0, (0, 0))
+        bars[0] = groups + unjudged, records + collapsed.size[1] - sum(n for _, n in bars.values())
+    return Reached(width, tuple((bar, *bars[bar]) for bar in sorted(bars)))
 
 
 def bar_width(requirement: Requirement) -> float:

@@ -39,18 +39,18 @@ MODES = {
 """How a tree of each mode was grown."""
 
 
-def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None:
+def write_model_report(engine: Engine, model: Model, options: PageOptions) -> None:
     """Write the page of a model into a file, whole or not at all.
 
     Cost: no scan of a table; the nodes are read.
     """
-    path = Path(asked.path)
-    check_target(engine, path, force=asked.force)
+    path = Path(options.path)
+    check_target(engine, path, force=options.force)
     vega()
     row, tree = model.row(), model.tree()
     _, _, *tested = model.tables()
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
-    kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
+    listed = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
     page = html(
         "model.html.jinja",
         row=row,
@@ -59,23 +59,23 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
         tree=tree,
         drawn=drawn_tree(tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
-        kept={node.id for node in kept},
+        kept={node.id for node in listed},
         way=partial(_way, tree),
         says=partial(_says, tree),
         purified=_purified(tree),
         confusion=[table._replace(title="") for table in tested[:1]],
         right=dict(zip(tested[1].columns, tested[1].rows[0], strict=True)) if tested else None,
     )
-    write_page(engine, path, page.encode(), force=asked.force)
+    write_page(engine, path, page.encode(), force=options.force)
 
 
 # -- the tree ---------------------------------------------------------------------------------
 
 
 def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
-    shown = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
-    depth = max(node.depth for node in shown)
-    leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in shown)
+    nodes = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
+    depth = max(node.depth for node in nodes)
+    leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in nodes)
     rows = [
         {
             "id": node.id,
@@ -84,11 +84,11 @@ def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
             "says": f"{tree.classes[node.label]}, {100 * _purity(node):.0f} %",
             "leaf": node.is_leaf,
         }
-        for node in shown
+        for node in nodes
     ]
     room = 530 // (depth + 1)
     look = {"height": max(NODE_HEIGHT * leaves, 60), "reach": room * depth, "limit": {"value": room}}
-    cells = [(node.depth, _way(tree, node), _says(tree, node)) for node in shown]
+    cells = [(node.depth, _way(tree, node), _says(tree, node)) for node in nodes]
     deeper = f"The first {DRAWN_SPLITS} levels are drawn. " if tree.depth > DRAWN_SPLITS else ""
     return Picture(
         f"The tree that predicts {tree.class_column}",

@@ -31,14 +31,7 @@ from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.record import record_of
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise
-from ppdm_sql.report.page import (
-    Chart,
-    Picture,
-    html,
-    numbers,
-    several,
-    vega,
-)
+from ppdm_sql.report.page import Chart, Picture, html, numbers, several, vega
 from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
 from ppdm_sql.results import ResultTable
 from ppdm_sql.risk.attacking import attack
@@ -125,8 +118,8 @@ def _public(
     measures: Sequence[Measured] = (),
 ) -> dict[str, object]:
     """Give what both editions show; nothing of the source is given for the public one."""
-    masked = subject.columns("suppressed", "generalized")
-    hides = {item.name for item in masked if _is_hiding(subject, item)}
+    masked, symbol = subject.columns("suppressed", "generalized"), subject.shape.symbol
+    hides = {item.name for item in masked if symbol in subject.after.records_of(item.name, [symbol])}
     models = _noises(subject)
     pictures, apart = cost.associations(subject)
     return {
@@ -246,17 +239,10 @@ def _published(engine: Engine, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = row.asked
     rows = engine.overlay(shape.owned_rows())
-    found = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
-    return Subject(
-        engine,
-        row.release,
-        row.method,
-        shape,
-        requirements,
-        release_side(engine, shape),
-        found,
-        left_out=row.left_out or 0,
-    )
+    measurements = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
+    side = release_side(engine, shape)
+    of = row.release, row.method, shape, requirements, side, measurements
+    return Subject(engine, *of, left_out=row.left_out or 0)
 
 
 def _noises(subject: Subject) -> dict[str, NoiseModel]:
@@ -271,16 +257,12 @@ def _columns(
     shape = subject.shape
 
     def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
-        found = subject.after.counts(item.name)
+        counts = subject.after.counts(item.name)
         symbol = [shape.symbol] if item.name in hides else []  # it may be rare
-        return {*symbol, *(one.value for one in found.listed)}, found.values
+        return {*symbol, *(one.value for one in counts.listed)}, counts.values
 
     rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
     return numbers(["column", "the release shows"], rows)
-
-
-def _is_hiding(subject: Subject, item: ReleasedColumn) -> bool:
-    return subject.shape.symbol in subject.after.records_of(item.name, [subject.shape.symbol])
 
 
 def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, str]:
@@ -305,26 +287,26 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     if not _is_same(subject, side, row.left_out or 0):
         return subject, None, f"The source {row.source} is not what it was when the release was made"
     names = {item.name for item in engine.columns(source)}
-    wanted = {name for requirement in subject.requirements for name in requirement.attributes}
-    found = None
+    known = {name for requirement in subject.requirements for name in requirement.attributes}
+    measurements = None
     person = row.parameters.get("person", ())
-    if wanted | {*person} <= names:
-        found = measured(
+    if known | {*person} <= names:
+        measurements = measured(
             engine, source, subject.requirements, subject.shape.count, person=person, smallest=RISKIEST
         )
-    return replace(subject, before=side, measured_before=found), source, ""
+    return replace(subject, before=side, measured_before=measurements), source, ""
 
 
 def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
     """Tell whether what is released as it is looks the same; but for the number of records left out."""
-    kept = [item.name for item in subject.columns(*cost.KEPT)]
-    if any(name not in side.codes for name in kept):
+    names = [item.name for item in subject.columns(*cost.KEPT)]
+    if any(name not in side.codes for name in names):
         return False
     records = subject.after.records
     if left_out:
         return not side.codes or side.records == records + left_out
     return (not side.codes or side.records == records) and all(
-        side.counts(name) == subject.after.counts(name) for name in kept
+        side.counts(name) == subject.after.counts(name) for name in names
     )
 
 
@@ -355,24 +337,25 @@ def _trees(subject: Subject, nodes: Sequence[Node]) -> list[CutTree]:
         below[node.attribute].setdefault(node.parent, []).append(node)
     trees = list[CutTree]()
     for item in subject.columns("suppressed", "generalized"):
-        if found := below.get(item.name):
-            counts, cut = subject.after.counts(item.name), chain.from_iterable(found.values())
+        if children := below.get(item.name):
+            counts, cut = subject.after.counts(item.name), chain.from_iterable(children.values())
             every = counts.values == len(counts.listed)  # else what is not listed is there, too
             none = dict.fromkeys([node.label for node in cut if every and node.shown], 0)
-            trees.append((item.name, found[None][0], found, {**none, **dict(counts.listed)}))
+            trees.append((item.name, children[None][0], children, {**none, **dict(counts.listed)}))
     return trees
 
 
 def _gains(subject: Subject, release: Release) -> list[Picture] | None:
     """Draw what each step gained: information about the class, or certainty; None where there was no step."""
-    made, label = release.steps(), release.row().parameters.get("class")
-    steps = [step for step in made if step.gain is not None]
+    every_step, label = release.steps(), release.row().parameters.get("class")
+    steps = [step for step in every_step if step.gain is not None]
     if not steps:
-        return [] if made else None
-    cells = [
-        (step.step, step.attribute, step.parent, _written(step.children), step.gain)
-        for step in steps[:MOST_STEPS]
-    ]
+        return [] if every_step else None
+    cells = []
+    for step in steps[:MOST_STEPS]:
+        children = ["NULL" if child is None else str(child) for child in step.children]
+        to = some(children, MOST_NAMED, "; ")
+        cells.append((step.step, step.attribute, step.parent, to, step.gain))
     left_out = len(steps) - len(cells)
     every = -(-len(steps) // MOST_POINTS)
     rows = [{"step": step.step, "amount": step.gain} for step in steps[::every]]
@@ -389,15 +372,11 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
     ]
 
 
-def _written(children: Sequence[str | None]) -> str:
-    return some(["NULL" if child is None else str(child) for child in children], MOST_NAMED, "; ")
-
-
 def _messages(engine: Engine, release: str) -> list[ResultTable]:
     """Sum up the messages between two parties by their kind and direction."""
     if "transcripts" not in parts(engine):
         return []
-    found = engine.query(text("report/messages"), {"release": release}, step="messages")
-    rows = [(kind, KINDS.get(kind, ""), *counts) for kind, *counts in found]
+    messages = engine.query(text("report/messages"), {"release": release}, step="messages")
+    rows = [(kind, KINDS.get(kind, ""), *counts) for kind, *counts in messages]
     heads = ["message", "about", "direction", "messages", "bytes", "first round", "last round"]
     return [numbers(heads, rows)] if rows else []

@@ -212,9 +212,9 @@ class _Attacking:
         if self.row.left_out and every:
             yield self._left_out(every)
 
-    def _count(self, step: str, known: Sequence[str]) -> tuple[float, ...]:
+    def _count(self, known: Sequence[str]) -> tuple[float, ...]:
         columns = {"known": self._places(known)}
-        return self._numbers(step, bind(f"risk/{step}", tables={"sides": self.sides}, columns=columns))
+        return self._numbers("linkage", bind("risk/linkage", tables={"sides": self.sides}, columns=columns))
 
     def _numbers(self, step: str, query: Statement) -> tuple[float, ...]:
         ((*numbers,),) = self.engine.query(query, step=step)
@@ -223,15 +223,14 @@ class _Attacking:
     def _inferred(self, sides: Table, known: Sequence[str], target: str) -> tuple[float, ...]:
         """Count what comes of guessing a column of those of whom others are known."""
         of = {"known": list(known), "target": [target]}
-        guesses = self.engine.materialize(
-            "guesses", bind("risk/guesses", tables={"sides": sides}, columns=of)
-        )
+        text = bind("risk/guesses", tables={"sides": sides}, columns=of)
+        guesses = self.engine.materialize("guesses", text)
         return self._numbers("inference", bind("risk/inference", tables={"guesses": guesses}))
 
     def _linked(self, name: str, known: Sequence[str]) -> Attempt:
-        tried, successes, worst, released, *_ = self._count("linkage", known)
-        found = Attempt(name, ", ".join(known), "which record", int(tried), float(successes), float(worst))
-        found = replace(found, baseline=1 / released if released else None)
+        tried, successes, worst, released, *_ = self._count(known)
+        attempt = Attempt(name, ", ".join(known), "which record", int(tried), float(successes), float(worst))
+        attempt = replace(attempt, baseline=1 / released if released else None)
         about = [item for item in self.asked if set(self._released(item.attributes)) <= set(known)]
         promised = [item for item in about if set(self._released(item.attributes)) == set(known)]
         broken = REFUTED if promised else EXCEEDED
@@ -239,22 +238,22 @@ class _Attacking:
         hardest = min if promised else max
         chances = [1 / item.k for item in promised or about if isinstance(item, KAnonymity)]
         averages = [float(item.limit) for item in promised or about if isinstance(item, AverageRisk)]
-        limits = [(found.worst, hardest(chances))] if chances else []
+        limits = [(attempt.worst, hardest(chances))] if chances else []
         limits += [(successes / released, hardest(averages))] if averages and released else []
         judged = [
-            replace(found, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
+            replace(attempt, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
             for reached, allowed in limits
         ]
-        return next((one for one in judged if one.verdict == broken), (*judged, found)[0])
+        return next((one for one in judged if one.verdict == broken), (*judged, attempt)[0])
 
     def _left_out(self, known: Sequence[str]) -> Attempt:
         """Tell who was left out: nobody in the release looks like them."""
-        *_, absent, others, others_absent = self._count("linkage", known)
+        *_, absent, others, others_absent = self._count(known)
         left = int(self.row.left_out or 0)
-        found = Attempt(
+        attempt = Attempt(
             "left-out records", ", ".join(known), "who was left out", left, float(min(absent, left))
         )
-        return found if not others else beside_control(found, others_absent, others)
+        return attempt if not others else beside_control(attempt, others_absent, others)
 
     # -- what it holds --------------------------------------------------------------------------
 
@@ -263,62 +262,64 @@ class _Attacking:
         if self.target is not None:
             return [self.target]
         for treatments in (("sensitive", "swapped"), ("class",), ("kept",)):
-            if found := [name for name in self._treated(*treatments) if name not in known]:
-                return found
+            if names := [name for name in self._treated(*treatments) if name not in known]:
+                return names
         return []
 
     def _inference(self) -> Iterator[Attempt]:
         """Guess what a record holds: by the most frequent value, and where a class has one value only."""
         guessed: dict[tuple[tuple[str, ...], str], list[Requirement]] = {}
-        for asked in () if self.known else self.asked:
-            names = self._released(asked.attributes)
-            for target in self._released(asked.sensitive_columns):
-                guessed.setdefault((names, target), []).append(asked)
+        for requirement in () if self.known else self.asked:
+            names = self._released(requirement.attributes)
+            for target in self._released(requirement.sensitive_columns):
+                guessed.setdefault((names, target), []).append(requirement)
         for names in self._known_sets():
             for target in self._targets(names):
                 guessed.setdefault((names, target), [])
         for (names, target), promised in guessed.items():
             yield from self._guessed(names, target, promised)
 
-    def _guessed(self, known: Sequence[str], target: str, asked: Sequence[Requirement]) -> Iterator[Attempt]:
+    def _guessed(
+        self, known: Sequence[str], target: str, requirements: Sequence[Requirement]
+    ) -> Iterator[Attempt]:
         numbers = self._inferred(self.sides, self._places(known), *self._places([target]))
         tried, successes, worst, certain, others, others_guessed, others_certain, most_frequent = numbers
-        found = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
+        attempt = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
         if others:
-            found = beside_control(found, others_guessed, others)
+            attempt = beside_control(attempt, others_guessed, others)
         elif tried:
-            found = replace(found, baseline=float(most_frequent) / tried)
-        for one in asked:
-            judged = self._finding(one)
-            verdict = HOLDS if judged.holds else REFUTED
+            attempt = replace(attempt, baseline=float(most_frequent) / tried)
+        for one in requirements:
+            finding = self._finding(one)
+            verdict = HOLDS if finding.holds else REFUTED
             if not isinstance(one, Template):
-                found = replace(found, verdict=REFUTED if REFUTED in (found.verdict, verdict) else HOLDS)
+                worse = REFUTED in (attempt.verdict, verdict)
+                attempt = replace(attempt, verdict=REFUTED if worse else HOLDS)
                 continue
             guesses = str(one).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
-            told = Attempt("inference", found.knows, guesses, found.tried, worst=judged.reached)
-            yield replace(told, allowed=judged.limit, verdict=verdict)
-        yield found
+            one_value = Attempt("inference", attempt.knows, guesses, attempt.tried, worst=finding.reached)
+            yield replace(one_value, allowed=finding.limit, verdict=verdict)
+        yield attempt
         of = "homogeneity", ", ".join(known), f"{target}, for certain", int(tried), float(certain)
         if others:
             yield beside_control(Attempt(*of), others_certain, others)
         else:
             yield Attempt(*of, baseline=float(most_frequent == tried))  # certain without the release as well
 
-    def _finding(self, asked: Requirement) -> Finding:
+    def _finding(self, requirement: Requirement) -> Finding:
         shape = self.shape
-        of = self.engine, shape.frozen, [asked]
-        (found,) = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
-        return found
+        of = self.engine, shape.frozen, [requirement]
+        (finding,) = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
+        return finding
 
     def _minimality(self) -> list[Attempt]:
-        """Learn from the refinements that were refused."""
         from ppdm_sql.risk.minimality import minimality
 
         if self.others is None or self.known:
             return []
-        found, untried = minimality(self.engine, self.row, self.shape, self.others)
+        attempts, untried = minimality(self.engine, self.row, self.shape, self.others)
         self.untried += untried
-        return found
+        return attempts
 
     # -- other releases -------------------------------------------------------------------------
 
@@ -328,13 +329,13 @@ class _Attacking:
             return
         row, catalog = self.row, self.engine.current()[0]
         rows = [row, *others_of(self.engine, self.engine.find(row.source), row.release)]
-        found = [(one, one.shape(catalog)) for one in rows]
-        found = [(one, shape) for one, shape in found if quasi_identifier(one, shape)]
-        if len(found) + len(self.beside) < 2 or not found or found[0][0] is not row:
+        shaped = [(one, one.shape(catalog)) for one in rows]
+        masked = [(one, shape) for one, shape in shaped if quasi_identifier(one, shape)]
+        if len(masked) + len(self.beside) < 2 or not masked or masked[0][0] is not row:
             return
-        names = ", ".join([*(one.release for one, _ in found[1:]), *(one.name for one in self.beside)])
+        names = ", ".join([*(one.release for one, _ in masked[1:]), *(one.name for one in self.beside)])
         try:
-            both = composed(self.engine, self.others, found, self.beside)
+            both = composed(self.engine, self.others, masked, self.beside)
         except (InvalidOption, InvalidSource, UnknownColumn) as cause:
             if self.beside:
                 raise
@@ -351,13 +352,13 @@ class _Attacking:
             allowed=allowed,
             verdict="" if allowed is None else verdict_of(worst, allowed, EXCEEDED),
         )
-        yield from self._possible(both, knows, [shape for _, shape in found])
+        yield from self._possible(both, knows, [shape for _, shape in masked])
 
     def _possible(self, both: Composed, knows: str, shapes: Sequence[Shape]) -> Iterator[Attempt]:
         """Guess a column that all releases show as it is among the values possible in all of them."""
-        shown = [{i.name for i in shape.columns if i.treatment in AS_IT_IS} for shape in shapes]
+        as_it_is = [{i.name for i in shape.columns if i.treatment in AS_IT_IS} for shape in shapes]
         for target in self._targets(quasi_identifier(self.row, self.shape)):
-            if any(target not in names for names in shown):
+            if any(target not in names for names in as_it_is):
                 continue
             values = both.with_values(target)
             query = bind("risk/possible_values", tables={"composed_values": values})
@@ -369,7 +370,6 @@ class _Attacking:
     # -- models ---------------------------------------------------------------------------------
 
     def _trained(self) -> Iterator[Attempt]:
-        """Let a tree guess what it has learned from the release."""
         if self.others is None:
             return
         from ppdm_sql.risk.modelling import trained
@@ -383,7 +383,6 @@ class _Attacking:
                 self.untried.append(f"trained tree for {target}: {cause}")
 
     def _modelled(self) -> Iterator[Attempt]:
-        """Give what noise and swaps leave to whoever models them."""
         from ppdm_sql.risk.modelling import averaged, filtered, settled_swaps
 
         if self.row.method not in ("swap", "randomize"):
@@ -413,9 +412,8 @@ class _Attacking:
             )
             ((grown, *tells, least, most),) = self.engine.query(query, step="outermost_bounds")
             if grown:
-                worst = max(
-                    (1 / n for told, n in zip(tells, (least, most), strict=True) if told), default=0.0
-                )
+                records_of = [n for tell, n in zip(tells, (least, most), strict=True) if tell]
+                worst = max((1 / n for n in records_of), default=0.0)
                 guesses = f"least and greatest {name}"
                 yield Attempt("outermost bounds", "the release alone", guesses, 2, float(sum(tells)), worst)
 
@@ -444,8 +442,8 @@ class _Attacking:
             self.engine.materialize("sides", sides), ["v0"], "v1"
         )
         guesses = f"{', '.join(own)} before masking"
-        found = (int(tried), float(successes), float(worst), float(usual) / tried)
-        yield Attempt("partner", "who is in which class, from the protocol", guesses, *found)
+        numbers = (int(tried), float(successes), float(worst), float(usual) / tried)
+        yield Attempt("partner", "who is in which class, from the protocol", guesses, *numbers)
 
     # -- predicates -----------------------------------------------------------------------------
 
@@ -462,11 +460,17 @@ class _Attacking:
             )
             for v in places
         ]
+        classes = sql(
+            "SELECT {v}, (count(DISTINCT s.person) + coalesce(sum(s.weight) FILTER (s.person IS NULL), 0))"
+            "::DOUBLE AS records FROM {t} AS s WHERE s.side = 'release' GROUP BY ALL",
+            v=[column(name, "s") for name in places],
+            t=self.sides,
+        )
         weighted = sql(
             "SELECT c.records, sum(c.records) OVER () AS table_records, {weight} AS weight "
             "FROM ({classes}) AS c",
             weight=joined(shares, " * "),
-            classes=self._classes(places),
+            classes=classes,
         )
         table = self.engine.materialize("weighted_classes", weighted)
         query = bind("risk/predicates", tables={"weighted_classes": table})
@@ -476,11 +480,3 @@ class _Attacking:
                 *("predicate", "the release alone", "what one record alone meets"),
                 *(int(tried), float(successes), float(worst), float(baseline) / tried),
             )
-
-    def _classes(self, places: Sequence[str]) -> Statement:
-        return sql(
-            "SELECT {v}, (count(DISTINCT s.person) + coalesce(sum(s.weight) FILTER (s.person IS NULL), 0))"
-            "::DOUBLE AS records FROM {t} AS s WHERE s.side = 'release' GROUP BY ALL",
-            v=[column(name, "s") for name in places],
-            t=self.sides,
-        )

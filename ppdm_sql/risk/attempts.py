@@ -104,11 +104,11 @@ def verdict_of(reached: float | None, allowed: float, broken: str) -> str:
     return broken if reached is not None and reached > allowed + SLACK else HOLDS
 
 
-def beside_control(found: Attempt, successes: float, tried: float) -> Attempt:
+def beside_control(attempt: Attempt, successes: float, tried: float) -> Attempt:
     """Put what the same attack reaches on records that are not in the release beside it."""
     low, high = wilson(float(successes), float(tried))
-    rate = found.rate or 0.0
-    return replace(found, baseline=float(successes) / float(tried), interval=(rate - high, rate - low))
+    rate = attempt.rate or 0.0
+    return replace(attempt, baseline=float(successes) / float(tried), interval=(rate - high, rate - low))
 
 
 def wilson(successes: float, tried: float) -> tuple[float, float]:

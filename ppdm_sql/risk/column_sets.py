@@ -92,17 +92,17 @@ class SetCounting:
                 "Name those that others may know with --by A,B, or give a smaller --max-size.",
             )
         self.codes = dict(zip(columns, collapsed.codes(columns), strict=True))
-        self._values = {code: self._dictionary(code) for code in self.codes.values()}
+        self._values = dict[str, Table]()
+        for code in self.codes.values():
+            text = bind(
+                "base/dictionary", tables={"source": collapsed.atoms}, columns={"attribute": [code]}
+            )
+            self._values[code] = self.engine.materialize("dictionary", text)
         self.coded = self._coded()
         nothing = sql("SELECT NULL::BIGINT AS atom, NULL::BIGINT AS columns LIMIT 0")
         self.minimal = self.engine.materialize("minimal_uniques", nothing)
         self.found: dict[frozenset[str], ColumnSet] = {}
         self.keys: list[frozenset[str]] = []
-
-    def _dictionary(self, code: str) -> Table:
-        named = {"attribute": [code]}
-        text = bind("base/dictionary", tables={"source": self.collapsed.atoms}, columns=named)
-        return self.engine.materialize("dictionary", text)
 
     def _coded(self) -> Table:
         """Write the atoms with a number for each value, NULL being one."""
@@ -233,11 +233,11 @@ class SetCounting:
 
     def _by_value(self, scores: Table, total: int) -> tuple[tuple[str, str | None, float], ...]:
         """Give the values with the largest parts of all scores."""
-        found: list[tuple[str, str | None, float]] = []
+        parts: list[tuple[str, str | None, float]] = []
         for place, (name, code) in enumerate(self.codes.items()):
             tables = {"scores": scores, "coded": self.coded, "dictionary": self._values[code]}
             columns = {"part": [f"s{place}"], "code": [code]}
             text = bind("risk/suda_values", tables=tables, columns=columns, values={"most": MOST_VALUES})
             rows = self.engine.query(text, step="suda_values")
-            found += [(name, value, score / total) for value, score in rows]
-        return tuple(sorted(found, key=lambda one: -one[2])[:MOST_VALUES])
+            parts += [(name, value, score / total) for value, score in rows]
+        return tuple(sorted(parts, key=lambda one: -one[2])[:MOST_VALUES])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -95,16 +95,16 @@ class TableRisk(Result):
     def ranked(self) -> tuple[ColumnSet, ...]:
         """The sets of several columns, keys aside, that single out most: five of a size, two by a column."""
         alone = {frozenset(one.columns): one.alone for one in self.sets}
-        found: dict[int, list[ColumnSet]] = {}
+        by_size: dict[int, list[ColumnSet]] = {}
         for one in self.sets:
             smaller = [alone.get(frozenset(one.columns) - {name}, 0) for name in one.columns]
             apart = len(one.columns) > 1 and one.columns not in self.keys
-            shown = found.setdefault(len(one.columns), [])
-            often = max(sum(name in other.columns for other in shown) for name in one.columns)
+            first = by_size.setdefault(len(one.columns), [])
+            often = max(sum(name in other.columns for other in first) for name in one.columns)
             adds = one.alone > 0 and one.alone >= ADDS * max(smaller)
-            if apart and adds and often < OFTEN and len(shown) < SHOWN:
-                shown.append(one)
-        return tuple(one for size in sorted(found) for one in found[size])
+            if apart and adds and often < OFTEN and len(first) < SHOWN:
+                first.append(one)
+        return tuple(one for size in sorted(by_size) for one in by_size[size])
 
     def tables(self) -> list[ResultTable]:
         """Give everything as tables; empty ones are left out."""
@@ -112,7 +112,7 @@ class TableRisk(Result):
         on = on if len(on) <= LONG else f"all {len(self.by)} columns"
         above = f"share above {self.risks[0].threshold:g}"
         summed = ("of", "number", "expected re-identifications", "average", "highest", above)
-        found = [
+        tables = [
             self._identifying(),
             self._of_columns(),
             *self._of_sets(),
@@ -127,7 +127,7 @@ class TableRisk(Result):
             ),
             ResultTable("Individual risk", summed, self.summed, dict.fromkeys(summed[3:], SHARE)),
         ]
-        return [table for table in found if table.rows]
+        return [table for table in tables if table.rows]
 
     def _identifying(self) -> ResultTable:
         aside = [
@@ -180,26 +180,26 @@ class TableRisk(Result):
         yield ResultTable("SUDA", ("measure", "value", "what it says"), measures if suda.records else [])
 
 
-def table_risk(engine: Engine, asked: RiskRequest, progress: Progress) -> TableRisk:
+def table_risk(engine: Engine, request: RiskRequest, progress: Progress) -> TableRisk:
     """Measure who can be found in a table; see :meth:`ppdm_sql.Database.risk`."""
-    if asked.max_size < 1:
+    if request.max_size < 1:
         raise InvalidOption(
-            f"Sets of {asked.max_size} columns cannot be counted.", "Give --max-size 1 or more."
+            f"Sets of {request.max_size} columns cannot be counted.", "Give --max-size 1 or more."
         )
-    threshold = float(read_share(asked.threshold, "--threshold", "[0, 1]"))
+    threshold = float(read_share(request.threshold, "--threshold", "[0, 1]"))
     place = None
-    if asked.into is not None:
+    if request.into is not None:
         engine.require_autocommit()
-        place = check_free(engine, asked.into)
-    name = asked.table.name if isinstance(asked.table, Table) else asked.table
+        place = check_free(engine, request.into)
+    name = request.table.name if isinstance(request.table, Table) else request.table
     progress.start(f"counting sets of columns of {name}")
     try:
         with engine.workspace(), nullcontext() if place is None else engine.transaction():
-            run = _Measuring(engine, asked)
-            found = run.measured(threshold, progress)
+            run = _Measuring(engine, request)
+            risk = run.measured(threshold, progress)
             if place is not None:
-                run.write(Table(str(asked.into), place.schema, place.catalog))
-            return found
+                run.write(Table(str(request.into), place.schema, place.catalog))
+            return risk
     finally:
         progress.stop()
 
@@ -207,23 +207,26 @@ def table_risk(engine: Engine, asked: RiskRequest, progress: Progress) -> TableR
 class _Measuring:
     """One look at a table: its columns in their roles, collapsed, and its sets of columns counted."""
 
-    def __init__(self, engine: Engine, asked: RiskRequest) -> None:
-        self.engine, self.asked = engine, asked
-        table = asked.table if isinstance(asked.table, Table) else engine.find(asked.table)
+    def __init__(self, engine: Engine, request: RiskRequest) -> None:
+        self.engine, self.request = engine, request
+        table = request.table if isinstance(request.table, Table) else engine.find(request.table)
         self.name, self.table = table.name, table
         if not is_stable(engine, table):  # it may be slow, or different, the next time
             self.table = engine.materialize("rows", sql("SELECT * FROM {t}", t=table))
         columns = engine.columns(table)
         names = [item.name for item in columns]
-        self.person = person_columns(asked.person, columns, count=None, table=table.name)
-        self.household = resolve_all(asked.household, names, table=table.name)
-        self.weights = None if asked.weights is None else resolve(asked.weights, names, table=table.name)
+        self.person = person_columns(request.person, columns, count=None, table=table.name)
+        self.household = resolve_all(request.household, names, table=table.name)
+        self.weights = request.weights and resolve(request.weights, names, table=table.name)
         roles = [*self.person, *self.household, *([] if self.weights is None else [self.weights])]
-        by = resolve_all(asked.by, names, table=table.name)
+        by = resolve_all(request.by, names, table=table.name)
         for name in roles:
             if name in by or roles.count(name) > 1:
                 raise ColumnRoleError(f"Column {name!r} is named in two roles.", "Name it in one role only.")
-        self.set_aside = () if by else self._personal([name for name in names if name not in roles])
+        self.set_aside: tuple[ColumnProfile, ...] = ()
+        if not by:  # others know no value of a direct identifier, or of a free text
+            _, profiles = column_profiles(engine, self.table, [name for name in names if name not in roles])
+            self.set_aside = tuple(item for item in profiles if item.looks_like in _PERSONAL)
         aside = {item.column for item in self.set_aside}
         self.by = by or tuple(name for name in names if name not in {*roles, *aside})
         if not self.by:
@@ -234,16 +237,10 @@ class _Measuring:
         self.collapsed = Collapsed(engine, self.table, self.by, None, self.person)
         if not self.collapsed.size[1]:
             raise no_records(table.name)
-        self.sets = SetCounting(self.collapsed, self.by, asked.max_size)
-
-    def _personal(self, names: Sequence[str]) -> tuple[ColumnProfile, ...]:
-        """Give the columns that look like direct identifiers or free text: others know of no such value."""
-        _, profiles = column_profiles(self.engine, self.table, names)
-        return tuple(item for item in profiles if item.looks_like in _PERSONAL)
+        self.sets = SetCounting(self.collapsed, self.by, request.max_size)
 
     def measured(self, threshold: float, progress: Progress) -> TableRisk:
-        """Measure all that is asked."""
-        collapsed, given = self.collapsed, self.asked.population
+        collapsed, population = self.collapsed, self.request.population
         summed = list[SummedRisk]()
         if self.weights is not None or self.household:
             roles = self.weights, self.household, self.person
@@ -252,11 +249,11 @@ class _Measuring:
         sizes = class_sizes(collapsed, self.by)
         number = sum(records for _, _, records in sizes.sizes)
         everybody = size = None
-        if given is not None and given[0] is None:
-            size = _size(given[1], number)
-        elif given is not None:
-            table = self.engine.find(given[0])
-            everybody = population_of(self.engine, table, given[1], collapsed, self.by, self.person)
+        if population is not None and population[0] is None:
+            size = _size(population[1], number)
+        elif population is not None:
+            table = self.engine.find(population[0])
+            everybody = population_of(self.engine, table, population[1], collapsed, self.by, self.person)
             size = everybody.collapsed.counted
             if not size:
                 raise no_records(table.name)
@@ -265,7 +262,7 @@ class _Measuring:
         alone = by_size.get(1, 0)
         disclosive = self.sets.disclosive(alone, 2 * by_size.get(2, 0), fraction)
         self.scores = self.sets.scores(alone, disclosive)
-        found = sorted(self.sets.found.values(), key=lambda one: (-one.alone, -one.separation))
+        sets = sorted(self.sets.found.values(), key=lambda one: (-one.alone, -one.separation))
         return TableRisk(
             table=self.name,
             counted=collapsed.unit,
@@ -274,12 +271,12 @@ class _Measuring:
             set_aside=self.set_aside,
             sizes=sizes,
             risks=risks(collapsed, self.by, everybody, threshold),
-            sets=tuple(found),
-            keys=tuple(one.columns for one in found if frozenset(one.columns) in self.sets.keys),
+            sets=tuple(sets),
+            keys=tuple(one.columns for one in sets if frozenset(one.columns) in self.sets.keys),
             suda=self.sets.suda(self.scores, disclosive, fraction),
             estimates=estimates(by_size, size) if size is not None and everybody is None else (),
             summed=tuple(summed),
-            into=self.asked.into,
+            into=self.request.into,
             notices=tuple(self._notices()),
         )
 
@@ -311,7 +308,7 @@ class _Measuring:
         columns = self.engine.columns(self.table)
         values = exact_values(self.engine, self.table, [one for one in columns if one.name in self.by])
         codes = dict(zip(self.by, self.collapsed.codes(self.by), strict=True))
-        taken = [one.name for one in columns]
+        names = [one.name for one in columns]
         scores = {
             "suda_score": sql("coalesce(k.score, 0)"),
             "minimal_uniques": sql("coalesce(k.minimal_uniques, 0)"),
@@ -326,7 +323,7 @@ class _Measuring:
             "CREATE TABLE {target} AS SELECT s.*, {scores} FROM {source} AS s "
             "LEFT JOIN ({atoms} AS a JOIN {found} AS k ON a.atom = k.atom) ON {same}",
             target=target,
-            scores=[sql("{v} AS {n}", v=v, n=column(free_name(n, taken))) for n, v in scores.items()],
+            scores=[sql("{v} AS {n}", v=v, n=column(free_name(n, names))) for n, v in scores.items()],
             source=self.table,
             atoms=self.collapsed.atoms,
             found=self.scores,
@@ -336,11 +333,11 @@ class _Measuring:
         self.engine.write(sql("COMMENT ON TABLE {t} IS {c}", t=target, c=literal(OWNERS)), step="comment")
 
 
-def _size(given: int, records: int) -> int:
+def _size(persons: int, records: int) -> int:
     """Check the number of persons of a population."""
-    if given < records:
+    if persons < records:
         raise InvalidOption(
-            f"The population has {given:,} persons, and the table {records:,}.",
+            f"The population has {persons:,} persons, and the table {records:,}.",
             "Give the number of those whom the table is a sample of, such as --population 48000.",
         )
-    return given
+    return persons

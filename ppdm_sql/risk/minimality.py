@@ -37,17 +37,17 @@ def minimality(
     Cost: a scan of the source with two joins for each masked column; then, for each requirement and column,
         a GROUP BY and the classes that the candidates make times the sensitive values of a class.
     """
-    asked = [part for one in row.asked if one.sensitive_columns for part in one.split()]
-    if not asked or not shape.masked:
+    requirements = [part for one in row.asked if one.sensitive_columns for part in one.split()]
+    if not requirements or not shape.masked:
         return [], []
     if row.stopped != "complete" or row.parameters.get("limit"):
         return [], ["minimality: the run stopped before its requirements refused all that was left"]
     if row.left_out is not None or shape.person is not None:
         return [], ["minimality: it is not played where records may be left out, or persons are counted"]
-    played = [one for one in asked if _is_played(one, shape)]
+    played = [one for one in requirements if _is_played(one, shape)]
     untried = [
         f"minimality for {one}: it is played for templates, distinct l and entropy l over columns shown as is"
-        for one in asked
+        for one in requirements
         if one not in played
     ]
     sizes = [one for one in row.asked if isinstance(one, KAnonymity)]
@@ -59,27 +59,27 @@ def minimality(
         *(table for of in tables for table in of),
         *(t for one in sizes for t in refusals.of(one, None)),
     ]
-    rows = joined([sql("FROM {t}", t=table) for table in refused], " UNION ALL ")
-    query = bind("risk/minimality", tables={"refused": engine.materialize("refused", rows)})
-    found = engine.query(query, step="minimality")
-    return [_attempt(played[number], *numbers) for number, *numbers in found], untried
+    every = joined([sql("FROM {t}", t=table) for table in refused], " UNION ALL ")
+    query = bind("risk/minimality", tables={"refused": engine.materialize("refused", every)})
+    rows = engine.query(query, step="minimality")
+    return [_attempt(played[number], *numbers) for number, *numbers in rows], untried
 
 
 def _is_played(one: Requirement, shape: Shape) -> bool:
-    named = {name.lower() for name in shape.masked}
-    shown = not any(name.lower() in named for name in one.sensitive_columns)
-    return isinstance(one, Template | LDiversity) and one.level is None and shown
+    masked = {name.lower() for name in shape.masked}
+    as_is = not any(name.lower() in masked for name in one.sensitive_columns)
+    return isinstance(one, Template | LDiversity) and one.level is None and as_is
 
 
 def _attempt(
-    asked: Requirement, tried: int, successes: float, guesses: float, usual: float, worst: float | None
+    requirement: Requirement, tried: int, successes: float, guesses: float, usual: float, worst: float | None
 ) -> Attempt:
-    knows = f"{', '.join(asked.attributes)}; the method and the requirement"
-    (guessed,) = asked.sensitive_columns
+    knows = f"{', '.join(requirement.attributes)}; the method and the requirement"
+    (guessed,) = requirement.sensitive_columns
     allowed = None
-    if isinstance(asked, Template):
-        guessed = str(asked).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
-        allowed = float(asked.threshold)
+    if isinstance(requirement, Template):
+        guessed = str(requirement).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
+        allowed = float(requirement.threshold)
     return Attempt(
         *("minimality", knows, guessed, tried, float(successes), worst),
         baseline=float(usual) / float(guesses),
@@ -101,10 +101,10 @@ class _Refusals:
         """Select the columns as texts (``v0, ...``), and candidate and child of each masked one."""
         rows, names = self._recoding.rows(), self._shape.names
         values = dict(zip(rows.named_selects, rows.selects, strict=True))
-        asked = [name for one in self._row.asked for name in (*one.attributes, *one.sensitive_columns)]
-        used = dict.fromkeys(resolve(name, names, table=self._row.release) for name in asked)
-        shown = {name: exp.cast(values[name].unalias(), "TEXT") for name in used}
-        columns: dict[str, exp.Expression] = {f"v{names.index(name)}": of for name, of in shown.items()}
+        used = [name for one in self._row.asked for name in (*one.attributes, *one.sensitive_columns)]
+        columns: dict[str, exp.Expression] = {}
+        for name in (resolve(one, names, table=self._row.release) for one in used):
+            columns[f"v{names.index(name)}"] = exp.cast(values[name].unalias(), "TEXT")
         for item in self._recoding.maps:
             place = names.index(item.name)
             of = f"f{place}"
@@ -127,19 +127,19 @@ class _Refusals:
         params = {"release": self._row.release, "attribute": name, "suppressed": suppressed}
         return self._engine.materialize("refinements", query, params)
 
-    def of(self, asked: Requirement, number: int | None) -> list[Table]:
+    def of(self, requirement: Requirement, number: int | None) -> list[Table]:
         """List the candidates of each column that could break a requirement."""
         measure, protected = "records", literal(None)
-        if isinstance(asked, LDiversity):
-            measure = asked.kind
-        elif isinstance(asked, Template):
-            measure = "usual" if asked.values is None else "protected"
-            (value,) = asked.values or (None,)
-            protected = self._as_shown(asked.sensitive, value)
-        names = resolve_all(asked.attributes, self._shape.names, table=self._row.release)
-        sensitive = resolve_all(asked.sensitive_columns, self._shape.names, table=self._row.release)
+        if isinstance(requirement, LDiversity):
+            measure = requirement.kind
+        elif isinstance(requirement, Template):
+            measure = "usual" if requirement.values is None else "protected"
+            (value,) = requirement.values or (None,)
+            protected = self._as_shown(requirement.sensitive, value)
+        names = resolve_all(requirement.attributes, self._shape.names, table=self._row.release)
+        sensitive = resolve_all(requirement.sensitive_columns, self._shape.names, table=self._row.release)
         suppressed = {item.name for item in self._shape.columns if item.treatment == "suppressed"}
-        made = list[Table]()
+        tables = list[Table]()
         for name in (name for name in names if name in self._shape.masked):
             place = self._shape.names.index(name)
             query = bind(
@@ -153,12 +153,13 @@ class _Refusals:
                 },
                 values={"protected": protected},
             )
-            params: dict[str, object] = {"measure": measure, "limit": asked.search_limit(self._row.rows)}
-            params |= {"requirement": number, "attribute": place, "suppressed": name in suppressed}
-            made.append(self._engine.materialize("refused", query, params))
-        return made
+            limit = requirement.search_limit(self._row.rows)
+            params: dict[str, object] = {"measure": measure, "limit": limit, "requirement": number}
+            params |= {"attribute": place, "suppressed": name in suppressed}
+            tables.append(self._engine.materialize("refused", query, params))
+        return tables
 
     def _as_shown(self, name: str, value: str | None) -> exp.Expression:
         """Give a protected value, which the owner wrote as text, as the text of the column's own value."""
-        (name,) = resolve_all((name,), self._shape.names, table=self._row.release)
+        name = resolve(name, self._shape.names, table=self._row.release)
         return exp.cast(read(literal(value), self._recoding.found[name].type), "TEXT")

@@ -46,8 +46,8 @@ def trained(
     Cost: two scans of the source and of the released rows for each table, and a tree.
     """
     source, control = tables
-    _, found = compared_rows(engine, row, shape, source, target)
-    (tried, guessed), (_, usual) = (_tried(engine, found, seed, learns=learns) for learns in (True, False))
+    _, released = compared_rows(engine, row, shape, source, target)
+    (tried, guessed), (_, usual) = (_tried(engine, released, seed, learns=learns) for learns in (True, False))
     of = "trained tree", "every other released column", target, tried, guessed
     attempt = Attempt(*of, baseline=usual / tried)
     if control is None and tried == MOST:
@@ -60,9 +60,9 @@ def trained(
     return beside_control(attempt, right, number)
 
 
-def _tried(engine: Engine, found: TrainTest, seed: int, *, learns: bool) -> tuple[int, int]:
+def _tried(engine: Engine, tables: TrainTest, seed: int, *, learns: bool) -> tuple[int, int]:
     """Count the records on which a tree is tried, and those that it guesses, or the usual value does."""
-    coded = EncodedTables(engine, found)
+    coded = EncodedTables(engine, tables)
     assert coded.test is not None
     train, test = (coded.sample(t, seed=seed, most=MOST, folds=1) for t in (coded.train, coded.test))
     if not learns:

@@ -57,15 +57,15 @@ def estimates(sizes: Mapping[int, int], population: int) -> tuple[Estimate, ...]
         [0.0, None, 0.0]
     """
     fraction = sum(size * classes for size, classes in sizes.items()) / population
-    found = {"Zayatz": zayatz(sizes, population), "Pitman": pitman(sizes, population)}
-    chosen = "Pitman" if fraction <= LARGE_SAMPLE and found["Pitman"] is not None else "Zayatz"
-    found["Dankar"] = found[chosen] if 1 in sizes else 0.0
+    uniques = {"Zayatz": zayatz(sizes, population), "Pitman": pitman(sizes, population)}
+    chosen = "Pitman" if fraction <= LARGE_SAMPLE and uniques["Pitman"] is not None else "Zayatz"
+    uniques["Dankar"] = uniques[chosen] if 1 in sizes else 0.0
     took = {"Dankar": chosen if 1 in sizes else "no sample unique"}
     return tuple(
         Estimate(model, None, None, None, converged=False)
         if number is None
         else Estimate(model, number, number / population, number * fraction, True, took.get(model, ""))
-        for model, number in found.items()
+        for model, number in uniques.items()
     )
 
 
@@ -104,23 +104,23 @@ def pitman(sizes: Mapping[int, int], population: int) -> float | None:
     if start is None:
         return None
 
-    def parameters(given: Vector) -> Any:
+    def parameters(pair: Vector) -> Any:
         """Give theta and alpha of any two numbers: alpha is in (0, 1), and theta + alpha above 0."""
-        alpha = expit(given[0])
-        return np.exp(given[1]) - alpha, alpha
+        alpha = expit(pair[0])
+        return np.exp(pair[1]) - alpha, alpha
 
-    def equations(given: Vector) -> Vector:
+    def equations(pair: Vector) -> Vector:
         """Give the derivatives of the log-likelihood; sums of 1 / (a + i) are differences of digammas."""
-        theta, alpha = parameters(given)
+        theta, alpha = parameters(pair)
         sums = (digamma(number + theta / alpha) - digamma(1 + theta / alpha)) / alpha
         by_theta = sums - digamma(records + theta) + digamma(1 + theta)
         within = classes @ (digamma(size - alpha) - digamma(1 - alpha))
         return np.array([by_theta, (number - 1 - theta * sums) / alpha - within])
 
     with np.errstate(all="ignore"):
-        solved = root(equations, [logit(start[1]), np.log(sum(start))])
-        theta, alpha = parameters(solved.x)
-    if not solved.success or not SMALLEST < alpha < 1 - SMALLEST:
+        solution = root(equations, [logit(start[1]), np.log(sum(start))])
+        theta, alpha = parameters(solution.x)
+    if not solution.success or not SMALLEST < alpha < 1 - SMALLEST:
         return None
     uniques = float(np.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(population)))
     return uniques if uniques <= population else None
@@ -172,8 +172,10 @@ def summed_risks(
     """Sum up the risks of records by their sampling weights, without which it is 1 / f, and of households."""
     if household:
         check_persons(engine, table, household, "household")
-    weight = sql("1::DOUBLE") if weights is None else sql("{w}::DOUBLE", w=column(weights, "s"))
-    _check(engine, table, weights)
+    weight = sql("1::DOUBLE")
+    if weights is not None:
+        _check(engine, table, weights)
+        weight = sql("{w}::DOUBLE", w=column(weights, "s"))
     types = dict(engine.columns(table))
     values = exact_values(engine, table, [Column(name, types[name]) for name in (*by, *household, *person)])
     codes = [f"c{place}" for place in range(len(by))]
@@ -192,20 +194,21 @@ def summed_risks(
     tables = {"weighted_records": engine.materialize("weighted_records", text)}
     text = bind("risk/individual_risks", tables=tables, columns={"columns": codes})
     risky = engine.materialize("individual_risks", text)
-    found = [] if weights is None else [_summed(engine, risky, "persons" if person else "records", threshold)]
+    of = "persons" if person else "records"
+    totals = [] if weights is None else [_summed(engine, risky, of, threshold)]
     if household:
         text = bind("risk/household_risks", tables={"individual_risks": risky})
         homes = engine.materialize("household_risks", text)
-        found.append(_summed(engine, homes, "households", threshold))
-    return found
+        totals.append(_summed(engine, homes, "households", threshold))
+    return totals
 
 
 def _together(names: Sequence[str], values: Mapping[str, exp.Expression]) -> Statement:
     """Take several columns for one; none are the same in every row."""
     if not names:
         return sql("NULL::INTEGER")
-    named = (sql("{c} := {v}", c=column(f"c{place}"), v=values[name]) for place, name in enumerate(names))
-    return sql("struct_pack({all})", all=list(named))  # a table holds no row without names
+    fields = [sql("{c} := {v}", c=column(f"c{place}"), v=values[name]) for place, name in enumerate(names)]
+    return sql("struct_pack({fields})", fields=fields)  # a table holds no row without names
 
 
 def _summed(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRisk:
@@ -214,9 +217,7 @@ def _summed(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRi
     return SummedRisk(of, number, expected, expected / number, highest, above / number)
 
 
-def _check(engine: Engine, table: Table, weights: str | None) -> None:
-    if weights is None:
-        return
+def _check(engine: Engine, table: Table, weights: str) -> None:
     text = sql(
         "SELECT count(*) FROM {t} AS s WHERE ({w} > 0 AND isfinite({w})) IS NOT TRUE",
         w=sql("TRY_CAST({w} AS DOUBLE)", w=column(weights, "s")),
