@@ -60,58 +60,57 @@ class Setting:
     request: RefinementRequest  # what its run is asked
 
 
-def settings(asked: CompareRequest) -> list[Setting]:
+def settings(grid: CompareRequest) -> list[Setting]:
     """List the settings of a grid, the k outermost."""
-    for method in asked.method:
+    for method in grid.method:
         check_choice("method", method, METHODS)
     values: dict[str, Any] = {
-        "k": asked.k or (None,),
-        "method": asked.method or ("tds",),
-        "suppress_records": asked.suppress_records or ("0",),
+        "k": grid.k or (None,),
+        "method": grid.method or ("tds",),
+        "suppress_records": grid.suppress_records or ("0",),
     }
-    varied = {name for name, given in values.items() if len(set(given)) > 1} or {"method"}
-    into = asked.into or f"comparison_{secrets.token_hex(8)}"
-    found = []
+    varied = {name for name, options in values.items() if len(set(options)) > 1} or {"method"}
+    into = grid.into or f"comparison_{secrets.token_hex(8)}"
+    tried = []
     for k, method, share in product(*map(dict.fromkeys, values.values())):
         words = {"k": f"k = {k}", "method": method, "suppress_records": f"{share} left out"}
         name = ", ".join(word for option, word in words.items() if option in varied)
-        choices = {"k": k, "method": method}
-        if "suppress_records" in varied:
-            choices["suppress_records"] = share
-        told = {option: value for option, value in choices.items() if value is not None}
-        request = _request(asked, into, k, method, share)
-        row = ComparedRow((name,), method, told, tuple(map(str, request.require)))
-        found.append(Setting(row, request))
-    return found
+        choices: dict[str, object] = {} if k is None else {"k": k}
+        choices["method"] = method
+        choices |= {"suppress_records": share} if "suppress_records" in varied else {}
+        request = _request(grid, into, k, method, share)
+        row = ComparedRow((name,), method, choices, tuple(map(str, request.require)))
+        tried.append(Setting(row, request))
+    return tried
 
 
 def _request(
-    asked: CompareRequest, into: str, k: int | None, method: str, suppress_records: Any
+    grid: CompareRequest, into: str, k: int | None, method: str, suppress_records: Any
 ) -> RefinementRequest:
     """Make the request of one setting; what a method does not know is left out or kept in the clear."""
     kind = RefinementRequest if method == SUPPRESSION else GeneralizeRequest
-    options = {one.name: getattr(asked, one.name) for one in fields(kind) if hasattr(asked, one.name)}
-    options |= {"require": list(_requirements(asked, k)), "into": into, "suppress_records": suppress_records}
+    options = {one.name: getattr(grid, one.name) for one in fields(kind) if hasattr(grid, one.name)}
+    options |= {"require": list(_requirements(grid, k)), "into": into, "suppress_records": suppress_records}
     if "method" in options:
         options["method"] = method
     if method != CONDITIONED:
         options.pop("condition", None)
-        options["keep"] = tuple(dict.fromkeys((*asked.keep, *asked.condition)))
+        options["keep"] = tuple(dict.fromkeys((*grid.keep, *grid.condition)))
     return kind(**options)
 
 
-def _requirements(asked: CompareRequest, k: int | None) -> Iterator[Requirement]:
+def _requirements(grid: CompareRequest, k: int | None) -> Iterator[Requirement]:
     """Give the requirements of a setting, its k where one has no limit of its own."""
-    found: list[Asked] = list(parse_measures(asked.require))
-    if asked.quasi_identifier:
-        found.insert(0, Measure(KAnonymity(1, tuple(asked.quasi_identifier))))
-    if not found:
+    measures: list[Asked] = list(parse_measures(grid.require))
+    if grid.quasi_identifier:
+        measures.insert(0, Measure(KAnonymity(1, tuple(grid.quasi_identifier))))
+    if not measures:
         raise InvalidOption(
             "Nothing is said of what the settings keep.", "Give --qi A,B and --k 2,5,10, or --require."
         )
-    if k is not None and not any(isinstance(one, Measure) for one in found):
+    if k is not None and not any(isinstance(one, Measure) for one in measures):
         raise InvalidOption("--k has no columns that it is about.", "Give them with --qi A,B.")
-    for one in found:
+    for one in measures:
         if not isinstance(one, Measure):
             yield one
         elif not isinstance(one.of, KAnonymity):
@@ -125,63 +124,60 @@ def _requirements(asked: CompareRequest, k: int | None) -> Iterator[Requirement]
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def compare(engine: Engine, asked: CompareRequest, progress: Progress) -> Comparison:
+def compare(engine: Engine, request: CompareRequest, progress: Progress) -> Comparison:
     """Try settings on a table, or put releases side by side; see :meth:`ppdm_sql.Database.compare`."""
-    _check(engine, asked)
-    tables = asked.tables
-    named = [tables] if isinstance(tables, str) or not isinstance(tables, Sequence) else list(tables)
+    _check(engine, request)
+    tables = request.tables
+    sources = [tables] if isinstance(tables, str) or not isinstance(tables, Sequence) else list(tables)
     try:
-        found = _releases(engine, named, asked)
-        if found is None:
-            made = engine.unblocked(lambda: _tried(engine, named[0], asked, progress))
+        listed = _releases(engine, sources, request)
+        if listed is None:
+            comparison = engine.unblocked(lambda: _tried(engine, sources[0], request, progress))
         else:
-            made = ranked(engine.alone(lambda: _compared(engine, found, asked, progress)))
-        if asked.page is not None:
-            _write(engine, made, Path(asked.page), force=asked.force)
-        return made
+            comparison = ranked(engine.alone(lambda: _compared(engine, listed, request, progress)))
+        if request.page is not None:
+            try:
+                write_comparison(engine, comparison, Path(request.page), force=request.force)
+            except PpdmError as error:
+                if comparison.best is not None:
+                    kept = f"The release {comparison.best.name} is published."
+                    error.remedy = f"{error.remedy} {kept}".strip()
+                raise
+        return comparison
     finally:
         progress.stop()
 
 
-def _check(engine: Engine, asked: CompareRequest) -> None:
+def _check(engine: Engine, request: CompareRequest) -> None:
     """Refuse early what would fail after all settings were tried."""
-    if asked.evaluate:
+    if request.evaluate:
         tree_class()
-    if asked.page is not None:
+    if request.page is not None:
         vega()
-        check_target(engine, Path(asked.page), force=asked.force)
-    if (asked.keep_best is None) != (asked.into is None):
+        check_target(engine, Path(request.page), force=request.force)
+    if (request.keep_best is None) != (request.into is None):
         raise InvalidOption(
             "The best setting is published under a name, and nothing else is.",
             "Give both --keep-best and --into, or none of them.",
         )
-    if asked.into is not None:
-        check_free(engine, asked.into)
-    if asked.keep_best is not None:
-        check_choice("measure", asked.keep_best, BEST)
-    if asked.keep_best == "error" and not asked.evaluate:
+    if request.into is not None:
+        check_free(engine, request.into)
+    if request.keep_best is not None:
+        check_choice("measure", request.keep_best, BEST)
+    if request.keep_best == "error" and not request.evaluate:
         raise InvalidOption("The error of a classifier is not measured.", "Add --evaluate.")
 
 
-def _releases(engine: Engine, named: Sequence[Source], asked: CompareRequest) -> list[Release] | None:
+def _releases(engine: Engine, sources: Sequence[Source], request: CompareRequest) -> list[Release] | None:
     """Give the releases to compare; None where settings are to be tried on a table."""
-    if any(getattr(asked, name) for name in OF_TABLES):
-        if len(named) != 1:
-            raise InvalidOption(f"Settings are tried on one table, not on {len(named)}.", "Name one table.")
+    if any(getattr(request, name) for name in OF_TABLES):
+        if len(sources) != 1:
+            raise InvalidOption(f"Settings are tried on one table, not on {len(sources)}.", "Name one table.")
         return None
-    known = {row.release.lower() for row in releases(engine)}
-    if len(named) == 1 and not (isinstance(named[0], str) and named[0].lower() in known):
+    names = {row.release.lower() for row in releases(engine)}
+    if len(sources) == 1 and not (isinstance(sources[0], str) and sources[0].lower() in names):
         return None
-    return [get(engine, name) for name in dict.fromkeys(map(str, named))]
-
-
-def _write(engine: Engine, found: Comparison, page: Path, *, force: bool) -> None:
-    try:
-        write_comparison(engine, found, page, force=force)
-    except PpdmError as error:
-        if found.best is not None:
-            error.remedy = f"{error.remedy} The release {found.best.name} is published.".strip()
-        raise
+    return [get(engine, name) for name in dict.fromkeys(map(str, sources))]
 
 
 def _rows(count: int, row_of: Callable[[int], ComparedRow]) -> tuple[tuple[ComparedRow, ...], bool]:
@@ -211,27 +207,28 @@ class SettingProgress(SilentProgress):
             self._listener.notice(text)
 
 
-def _tried(engine: Engine, source: Source, asked: CompareRequest, progress: Progress) -> Comparison:
+def _tried(engine: Engine, source: Source, request: CompareRequest, progress: Progress) -> Comparison:
     """Try the settings, and publish the best one where that is asked for."""
-    with given(engine, source, asked.types, asked.nulls, progress=progress) as table:
-        tried = settings(asked)
-        found = engine.alone(lambda: _grid(engine, table, tried, asked, progress))
-        if asked.keep_best is None:
-            return ranked(found)
-        if found.interrupted:
+    with given(engine, source, request.types, request.nulls, progress=progress) as table:
+        grid = settings(request)
+        comparison = engine.alone(lambda: _grid(engine, table, grid, request, progress))
+        if request.keep_best is None:
+            return ranked(comparison)
+        if comparison.interrupted:
             progress.warn("Not all settings were tried, so none is published.")
-            return ranked(found)
-        place = _best(found, asked.keep_best)
-        best, others = tried[place], [row for number, row in enumerate(found.rows) if number != place]
+            return ranked(comparison)
+        place = _best(comparison, request.keep_best)
+        best, others = grid[place], [row for number, row in enumerate(comparison.rows) if number != place]
         progress.start(f"publishing {best.row.name}")
+        publish: Any = generalize if isinstance(best.request, GeneralizeRequest) else suppress
         with engine.publishes(record={"tried": [_told(row) for row in others]}):
-            release = engine.alone(lambda: _published(engine, table, best.request, progress))
-        return replace(ranked(found), best=release)
+            release = engine.alone(lambda: publish(engine, table, best.request, progress))
+        return replace(ranked(comparison), best=release)
 
 
-def _best(found: Comparison, by: str) -> int:
+def _best(comparison: Comparison, by: str) -> int:
     """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
-    numbers = [(getattr(row.numbers, BEST[by]), row.numbers.detail_lost or 0.0) for row in found.rows]
+    numbers = [(getattr(row.numbers, BEST[by]), row.numbers.detail_lost or 0.0) for row in comparison.rows]
     least = [(*here, place) for place, here in enumerate(numbers) if here[0] is not None]
     if not least:
         raise InvalidOption(
@@ -249,34 +246,28 @@ def _told(row: ComparedRow) -> dict[str, str]:
     return {"setting": row.name, "came of it": row.problem or measured}
 
 
-def _published(engine: Engine, table: str, request: RefinementRequest, progress: Progress) -> Release:
-    if isinstance(request, GeneralizeRequest):
-        return generalize(engine, table, request, progress)
-    return suppress(engine, table, request, progress)
-
-
 def _grid(
-    engine: Engine, source: str, tried: Sequence[Setting], asked: CompareRequest, listener: Progress
+    engine: Engine, source: str, grid: Sequence[Setting], request: CompareRequest, listener: Progress
 ) -> Comparison:
     """Try every setting; Ctrl-C ends with those that were tried."""
     progress = SettingProgress(listener)
-    runs = [_run(engine, source, setting.request, progress) for setting in tried]
+    runs = [_run(engine, source, setting.request, progress) for setting in grid]
     possible = [run for run in runs if isinstance(run, RefinementRun)]
     if not possible:
         raise next(run for run in runs if isinstance(run, PpdmError))
-    known: dict[object, tuple[Atoms, Table]] = {}
+    atoms: dict[object, tuple[Atoms, Table]] = {}
     baseline: dict[str, float] = {}
 
     def row_of(number: int) -> ComparedRow:
-        row, run = tried[number].row, runs[number]
-        listener.start(f"setting {number + 1} of {len(tried)}, {row.name}")
+        row, run = grid[number].row, runs[number]
+        listener.start(f"setting {number + 1} of {len(grid)}, {row.name}")
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
-        return _measured(engine, run, run.read_among(known), row, baseline if asked.evaluate else None)
+        return _measured(engine, run, run.read_among(atoms), row, baseline if request.evaluate else None)
 
     with engine.workspace(), engine.snapshot():
         possible[0].check_kept()
-        rows, interrupted = _rows(len(tried), row_of)
+        rows, interrupted = _rows(len(grid), row_of)
     return Comparison(source, rows, interrupted, baseline=baseline)
 
 
@@ -305,8 +296,8 @@ def _measured(
             return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
         rows = engine.materialize("rows", draft.select)
         shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
-        known = _grouped_by(draft.requirements)
-        numbers = _numbers(engine, shape, draft.requirements, known, draft.measures)
+        columns = _grouped_by(draft.requirements)
+        numbers = _numbers(engine, shape, draft.requirements, columns, draft.measures)
         numbers = replace(numbers, left_out=atoms.records - (numbers.records or 0))
         row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
         if baseline is None:
@@ -318,22 +309,22 @@ def _measured(
 
 
 def _compared(
-    engine: Engine, found: Sequence[Release], asked: CompareRequest, progress: Progress
+    engine: Engine, listed: Sequence[Release], request: CompareRequest, progress: Progress
 ) -> Comparison:
     """Measure releases, by the columns that are asked for or, each, by those of its own requirements."""
     baseline: dict[str, float] = {}
 
     def row_of(number: int) -> ComparedRow:
-        progress.start(f"release {number + 1} of {len(found)}, {found[number].name}")
-        row = found[number].row()
+        progress.start(f"release {number + 1} of {len(listed)}, {listed[number].name}")
+        row = listed[number].row()
         shape, requirements = row.shape(engine.current()[0]), row.asked
-        known = _grouped_by(requirements)
-        if asked.quasi_identifier:
-            known = [resolve_all(asked.quasi_identifier, shape.names, table=row.release)]
+        columns = _grouped_by(requirements)
+        if request.quasi_identifier:
+            columns = [resolve_all(request.quasi_identifier, shape.names, table=row.release)]
         with engine.workspace():
-            numbers = _numbers(engine, shape, requirements, known, found[number].measures())
+            numbers = _numbers(engine, shape, requirements, columns, listed[number].measures())
         compared = ComparedRow((row.release,), row.method, {}, row.requirements, numbers)
-        if not asked.evaluate:
+        if not request.evaluate:
             return compared
         try:
             with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
@@ -341,7 +332,7 @@ def _compared(
         except PpdmError as refused:
             return replace(compared, problem=f"Not evaluated: {refused.problem}")
 
-    return Comparison("", *_rows(len(found), row_of), baseline=baseline)
+    return Comparison("", *_rows(len(listed), row_of), baseline=baseline)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -351,29 +342,29 @@ def _numbers(
     engine: Engine,
     shape: Shape,
     requirements: Sequence[Requirement],
-    known: Sequence[Sequence[str]],
+    sets: Sequence[Sequence[str]],
     measures: Iterable[MeasureRow],
 ) -> ReleaseNumbers:
     """Measure rows by the audit's own steps; classes and templates in persons, if rows say whose they are.
 
     Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
     """
-    names = tuple(dict.fromkeys(name for columns in known for name in columns))
+    names = tuple(dict.fromkeys(name for columns in sets for name in columns))
     rows, count, person = engine.overlay(shape.owned_rows()), shape.count, shape.people
     collapsed = Collapsed(engine, rows, names, count, person)
-    sizes = [class_sizes(collapsed, columns).sizes for columns in known]
+    sizes = [class_sizes(collapsed, columns).sizes for columns in sets]
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]
-    reached = [found.reached for found in findings(engine, rows, templates, count=count, person=person)]
+    reached = [one.reached for one in findings(engine, rows, templates, count=count, person=person)]
     smallest = min((one[0][0] for one in sizes), default=None)
-    found = [sum(classes for _, classes, _ in one) / sum(records for *_, records in one) for one in sizes]
-    kept = next((after for name, _, after in measures if name == DETAIL), None)
+    averages = [sum(classes for _, classes, _ in one) / sum(records for *_, records in one) for one in sizes]
+    detail = next((after for name, _, after in measures if name == DETAIL), None)
     return ReleaseNumbers(
         records=collapsed.size[1],
         smallest_class=smallest,
         highest_risk=None if smallest is None else 1 / smallest,
-        average_risk=max(found, default=None),
+        average_risk=max(averages, default=None),
         confidence=max(reached, default=None),
-        detail_lost=None if kept is None else 1 - kept,
+        detail_lost=None if detail is None else 1 - detail,
     )
 
 
@@ -386,10 +377,10 @@ def _with_error(
     progress: Progress,
 ) -> ComparedRow:
     """Add the error of a classifier; those that no release changes go into ``baseline`` the first time."""
-    wanted = (SE,) if baseline else (SE, *BASELINES)
-    found = errors_of(engine, row, shape, EvaluateRequest(seeds=1), wanted, progress)
-    baseline |= {name: found[name] for name in found if name != SE}
-    return replace(compared, numbers=replace(compared.numbers, error=found[SE]))
+    names = (SE,) if baseline else (SE, *BASELINES)
+    errors = errors_of(engine, row, shape, EvaluateRequest(seeds=1), names, progress)
+    baseline |= {name: errors[name] for name in errors if name != SE}
+    return replace(compared, numbers=replace(compared.numbers, error=errors[SE]))
 
 
 def _grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from itertools import product
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import some
@@ -86,15 +86,14 @@ class ComparedRow:
 
     def of(self, number: str) -> float | None:
         """Give one of the numbers as it was measured."""
-        found: float | None = getattr(self.numbers, number)
-        return found
+        return cast("float | None", getattr(self.numbers, number))
 
     def cells(self) -> dict[str, Any]:
         """Give everything by the names of columns."""
         numbers = {name: _rounded(number) for name, number in asdict(self.numbers).items()}
         seconds = None if self.seconds is None else round(self.seconds, 2)
-        named = {"setting": self.name, "release": self.name, "method": self.method, **self.choices}
-        return named | numbers | {"seconds": seconds, "frontier": self.at_frontier, "problem": self.problem}
+        what = {"setting": self.name, "release": self.name, "method": self.method, **self.choices}
+        return what | numbers | {"seconds": seconds, "frontier": self.at_frontier, "problem": self.problem}
 
 
 def _rounded(number: float | None) -> float | None:
@@ -143,8 +142,8 @@ class Comparison(Result):
     @property
     def frontier(self) -> tuple[ComparedRow, ...]:
         """The rows that nothing else beats in risk, detail and error together, least risk first."""
-        found = [row for row in self.rows if row.at_frontier]
-        return tuple(sorted(found, key=lambda row: getattr(row.numbers, self.risk) or 0.0))
+        rows = [row for row in self.rows if row.at_frontier]
+        return tuple(sorted(rows, key=lambda row: row.of(self.risk) or 0.0))
 
     @property
     def risk(self) -> str:
@@ -155,8 +154,7 @@ class Comparison(Result):
     @property
     def measured(self) -> list[str]:
         """The numbers that some row has, in the order of the table."""
-        found = [row.numbers for row in self.rows]
-        return [name for name in NUMBERS if any(getattr(one, name) is not None for one in found)]
+        return [name for name in NUMBERS if any(row.of(name) is not None for row in self.rows)]
 
     def tables(self) -> list[ResultTable]:
         """Give the rows as a table; numbers that nobody has are left out."""
@@ -171,16 +169,15 @@ class Comparison(Result):
         self, rows: Sequence[ComparedRow], names: Sequence[str], notes: Sequence[str] = ()
     ) -> ResultTable:
         """Give some cells of some rows."""
-        cells = [row.cells() for row in rows]
-        return ResultTable("", names, [tuple(map(found.get, names)) for found in cells], UNITS, notes)
+        return ResultTable("", names, [tuple(map(row.cells().get, names)) for row in rows], UNITS, notes)
 
     def _notes(self) -> list[str]:
         """Say what was compared, what no other beats, and what became of it."""
         tried = several(len(self.rows), "setting was tried", "settings were tried")
         what = f"{tried} on {self.of}." if self.of else f"{several(len(self.rows), 'release')}, side by side."
         best = [row.name for row in self.frontier]
-        wanted = "risk, detail and error" if "error" in self.measured else "risk and detail"
-        beaten = f"Taking {wanted} together, no other one beats: {'; '.join(best)}." if best else ""
+        goals = "risk, detail and error" if "error" in self.measured else "risk and detail"
+        beaten = f"Taking {goals} together, no other one beats: {'; '.join(best)}." if best else ""
         stopped = "Ctrl-C ended it before all were tried." if self.interrupted else ""
         kept = "" if self.best is None else f"The release {self.best.name} was published."
         none = "Nothing was published." if self.of and self.best is None else ""
@@ -203,8 +200,8 @@ def ranked(comparison: Comparison) -> Comparison:
         alike.setdefault((release, *map(_rounded, astuple(row.numbers)), row.problem), []).append(row)
     rows = [_together(some) for some in alike.values()]
     measured = (comparison.risk, "detail_lost", "error")
-    wanted = [name for name in measured if name != "error" or name in comparison.measured]
-    places = [tuple(getattr(row.numbers, name) for name in wanted) for row in rows]
+    names = [name for name in measured if name != "error" or name in comparison.measured]
+    places = [tuple(row.of(name) for name in names) for row in rows]
     marked = tuple(
         replace(row, at_frontier=None not in here and not any(_beats(other, here) for other in places))
         for row, here in zip(rows, places, strict=True)
@@ -236,20 +233,22 @@ def _beats(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 # -- what people look at -----------------------------------------------------------------------
 
 
-def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bool) -> None:
+def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, force: bool) -> None:
     """Write the page of a comparison into a file, whole or not at all."""
-    (table,) = found.tables()
+    (table,) = comparison.tables()
     # the name of a setting says what was tried, and what cannot be met has a chapter
-    apart = {"problem", *(name for row in found.rows for name in row.choices)}
-    shown = found.table_of(found.rows, [name for name in table.columns if name not in apart])
-    places = ["yes" if row.at_frontier else "cannot be met" if row.is_unmet else "" for row in found.rows]
-    rows = [(*cells[:-1], place) for cells, place in zip(shown.rows, places, strict=True)]
+    apart = {"problem", *(name for row in comparison.rows for name in row.choices)}
+    listed = comparison.table_of(comparison.rows, [name for name in table.columns if name not in apart])
+    rows = []
+    for row, cells in zip(comparison.rows, listed.rows, strict=True):
+        place = "yes" if row.at_frontier else "cannot be met" if row.is_unmet else ""
+        rows.append((*cells[:-1], place))
     page = html(
         "comparison.html.jinja",
-        found=found,
+        found=comparison,
         lead=table.notes,
-        pictures=list(pictures(found)),
-        table=shown._replace(rows=rows),
+        pictures=list(pictures(comparison)),
+        table=listed._replace(rows=rows),
     )
     write_page(engine, path, page.encode(), force=force)
 

@@ -47,22 +47,22 @@ def compared_rows(
     tested = tested_released = None
     if test is not None:
         table = test if isinstance(test, Table) else engine.find(test)
-        given = _given(engine, table, shape, plain, label)
-        tested = collapsed(engine, given, plain)
+        rows = _given(engine, table, shape, plain, label)
+        tested = collapsed(engine, rows, plain)
         if not count_records(engine, tested):
             raise no_records(table.name)
         recoded = Recoding.of(engine, row, shape, table).rows()
-        as_released = Rows(recoded.subquery("s"), names, label, given.count)
+        as_released = Rows(recoded.subquery("s"), names, label, rows.count)
         tested_released = collapsed(engine, as_released, masked)
     rest = swapped, bool(people)
     return TrainTest(plain, tables[0], tested, *rest), TrainTest(masked, tables[1], tested_released, *rest)
 
 
-def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, bool]:
+def _label(row: CatalogueRow, shape: Shape, class_column: str | None) -> tuple[str, bool]:
     """Find the class of a release, or the column asked for, and tell whether its values were swapped."""
     swapped = [item.name for item in shape.columns if item.treatment == "swapped"]
-    if asked is not None:
-        name = resolve(asked, shape.names, table=shape.name)
+    if class_column is not None:
+        name = resolve(class_column, shape.names, table=shape.name)
         (treatment,) = (item.treatment for item in shape.columns if item.name == name)
         if treatment not in LABELS:
             raise InvalidOption(
@@ -72,14 +72,14 @@ def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, boo
         return name, treatment == "swapped"
     if row.parameters.get("class") in swapped:
         return row.parameters["class"], True
-    found = [item.name for item in shape.columns if item.treatment == "class"]
-    if not found:
+    classes = [item.name for item in shape.columns if item.treatment == "class"]
+    if not classes:
         raise InvalidOption(
             f"The release {shape.name!r} was made without a class, so only its information loss is known; "
             "`ppdm show` prints it.",
             "Name a column to predict, one that the release shows as it is, with --class.",
         )
-    return found[0], False
+    return classes[0], False
 
 
 def _source(
@@ -89,27 +89,27 @@ def _source(
     table = made_from(engine, row)
     try:
         columns = engine.columns(table)
-        found = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
-        rows = _rows(table, columns, shape, found, label, shape.count)
+        plain = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
+        rows = _rows(table, columns, shape, plain, label, shape.count)
         if persons:
             people = resolve_all(row.parameters["person"], [item.name for item in columns], table=row.source)
             rows = replace(rows, person=people)
     except PpdmError as cause:
         raise changed(row) from cause
-    if not found:
+    if not plain:
         raise InvalidOption(
             f"The release {shape.name!r} has no column to predict {label!r} from.", "Evaluate one that has."
         )
-    return found, rows
+    return plain, rows
 
 
-def _given(engine: Engine, table: Table, shape: Shape, found: Sequence[Feature], label: str) -> Rows:
+def _given(engine: Engine, table: Table, shape: Shape, plain: Sequence[Feature], label: str) -> Rows:
     """Look at the test table; if it has the release's count column, its rows are counted by it."""
     columns = engine.columns(table)
-    check_families(found, binned_types(columns, shape.columns), table=table.name)
+    check_families(plain, binned_types(columns, shape.columns), table=table.name)
     names = [item.name for item in columns]
     counted = next((shape.count for name in names if name.lower() == (shape.count or "").lower()), None)
-    rows = _rows(table, columns, shape, found, label, counted)
+    rows = _rows(table, columns, shape, plain, label, counted)
     if rows.count is not None:
         check_counts(engine, table, rows.count)
     return rows
@@ -119,14 +119,14 @@ def _rows(
     table: Table,
     columns: Sequence[Column],
     shape: Shape,
-    found: Sequence[Feature],
+    plain: Sequence[Feature],
     label: str,
     count: str | None,
 ) -> Rows:
     names = [item.name for item in columns]
     return Rows(
         in_bins(table, columns, shape.columns, "s"),
-        resolve_all([feature.name for feature in found], names, table=table.name),
+        resolve_all([feature.name for feature in plain], names, table=table.name),
         resolve(label, names, table=table.name),
         count_column(count, columns, table=table.name),
     )
@@ -135,18 +135,18 @@ def _rows(
 def _check_same(
     engine: Engine,
     row: CatalogueRow,
-    found: Sequence[Feature],
+    plain: Sequence[Feature],
     original: Table,
     released: Table,
     *,
     same_label: bool,
 ) -> None:
     """Compare all that no method has masked: a source that has changed would be no baseline."""
-    plain = [f"v{position}" for position, feature in enumerate(found) if not feature.masked]
+    names = [f"v{position}" for position, feature in enumerate(plain) if not feature.masked]
     label = ["label"] if same_label else []
     tables = {"original": original, "released": released}
     step = "additions" if row.left_out else "differences"
-    comparing = bind(f"evaluation/{step}", tables=tables, columns={"plain": [*plain, *label]})
+    comparing = bind(f"evaluation/{step}", tables=tables, columns={"plain": [*names, *label]})
     ((differences,),) = engine.query(comparing, step=step)
     records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
     if differences or records[0] - records[1] != (row.left_out or 0):

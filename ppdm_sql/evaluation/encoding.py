@@ -54,9 +54,9 @@ class Feature:
 
     def value(self, name: str) -> exp.Expression:
         """Give the value to read from the column ``name`` of ``s``: text where no order is known."""
-        read = column(name, "s")
+        value = column(name, "s")
         is_label = self.released and self.masked
-        return exp.cast(read, "TEXT") if is_label or family(self.type) == TEXT else read
+        return exp.cast(value, "TEXT") if is_label or family(self.type) == TEXT else value
 
     def place(self, value: exp.Expression) -> exp.Expression:
         """Give what a value is ordered by; NULL where it is a category."""
@@ -64,10 +64,10 @@ class Feature:
             return exp.null()
         if not (self.released and self.masked):
             return value
-        shown = exp.TryCast(this=value.copy(), to=type_tree(self.type))
+        as_it_is = exp.TryCast(this=value.copy(), to=type_tree(self.type))
         if self.treatment != "generalized":
-            return shown
-        return exp.Coalesce(this=bound_of(value, "lower bound", self.type), expressions=[shown])
+            return as_it_is
+        return exp.Coalesce(this=bound_of(value, "lower bound", self.type), expressions=[as_it_is])
 
 
 def features(
@@ -78,18 +78,18 @@ def features(
     Pseudonyms, counts, bounds beside an interval, and the class itself, ``label``, are none.
     """
     types = dict(source)
-    found = [
+    treatments = [
         (resolve(item.name, list(types), table=table), item.treatment)
         for item in shape.columns
         if item.treatment in FEATURES and item.name != label
     ]
-    return tuple(Feature(name, types[name], treatment) for name, treatment in found)
+    return tuple(Feature(name, types[name], treatment) for name, treatment in treatments)
 
 
-def check_families(found: Sequence[Feature], columns: Sequence[Column], *, table: str) -> None:
+def check_families(features: Sequence[Feature], columns: Sequence[Column], *, table: str) -> None:
     """Refuse a test table that lacks a column, or has one of another kind than the source's."""
     types = dict(columns)
-    for feature in found:
+    for feature in features:
         name = resolve(feature.name, list(types), table=table)
         here, there = family(types[name]), family(feature.type)
         if here != there:
@@ -157,15 +157,15 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
 def feature_rows(rows: Rows, features: Sequence[Feature]) -> Statement:
     """Select features and class as they are compared; rows that stand for no record are left out."""
     pairs = zip(rows.columns, features, strict=True)
-    shown = [sql("{v} AS {n}", v=f.value(name), n=column(f"v{i}")) for i, (name, f) in enumerate(pairs)]
-    shown.append(sql("{label}::TEXT AS label", label=column(rows.label, "s")))
+    columns = [sql("{v} AS {n}", v=f.value(name), n=column(f"v{i}")) for i, (name, f) in enumerate(pairs)]
+    columns.append(sql("{label}::TEXT AS label", label=column(rows.label, "s")))
     if rows.person:  # as a text that two persons never share
-        shown.append(sql("row({who})::TEXT AS person", who=[column(name, "s") for name in rows.person]))
+        columns.append(sql("row({who})::TEXT AS person", who=[column(name, "s") for name in rows.person]))
     if rows.count is None:
-        return sql("SELECT {shown} FROM {source}", shown=shown, source=rows.source)
+        return sql("SELECT {shown} FROM {source}", shown=columns, source=rows.source)
     return sql(
         "SELECT {shown}, {count} AS counted FROM {source} WHERE {count} > 0",
-        shown=shown,
+        shown=columns,
         count=column(rows.count, "s"),
         source=rows.source,
     )
@@ -218,10 +218,10 @@ class EncodedTables:
         values = {"seed": seed, "most": most, "folds": folds}
         columns = {"features": features}
         drawing = bind(f"evaluation/{self._step}", tables={"coded": table}, columns=columns, values=values)
-        found = self._engine.arrays(drawing, step="sample")
-        rows = len(found["label"])
-        numbers = np.column_stack([np.empty((rows, 0)), *(found[name] for name in features)])
-        labels, records, fold = (found[name].astype(np.int64) for name in ("label", "records", "fold"))
+        arrays = self._engine.arrays(drawing, step="sample")
+        rows = len(arrays["label"])
+        numbers = np.column_stack([np.empty((rows, 0)), *(arrays[name] for name in features)])
+        labels, records, fold = (arrays[name].astype(np.int64) for name in ("label", "records", "fold"))
         return Sample(numbers, labels, records, fold)
 
 

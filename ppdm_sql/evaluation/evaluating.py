@@ -172,7 +172,7 @@ def errors_of(
     row: CatalogueRow,
     shape: Shape,
     options: EvaluateRequest,
-    wanted: Collection[str],
+    errors: Collection[str],
     progress: Progress,
 ) -> dict[str, float]:
     """Measure some of the errors only, in per cent, on rows that need not be published."""
@@ -181,7 +181,7 @@ def errors_of(
     with engine.workspace():
         tables = compared_rows(engine, row, shape, options.test)
         run = _EvaluationRun(engine, tables, options, progress)
-        return {rate.error: rate.mean for rate in run.rates(wanted).values()}
+        return {rate.error: rate.mean for rate in run.rates(errors).values()}
 
 
 def _check(options: EvaluateRequest) -> None:
@@ -228,16 +228,15 @@ class _EvaluationRun:
         """Say so where the masked columns do more harm than good, as far as the printed errors tell."""
         if RE not in rates or not any(feature.masked for feature in self._features):
             return
-        without, shown = round(rates[RE].mean, 3), round(rates[SE].mean, 3)
-        if without < shown:
+        without, released = round(rates[RE].mean, 3), round(rates[SE].mean, 3)
+        if without < released:
             self._progress.notice(
                 f"Dropping the {rates[RE].of.removesuffix(' columns removed')} columns would predict better "
                 f"than {release} does: without them {without:g} % of the tested records are mistaken, with "
-                f"them as released {shown:g} %."
+                f"them as released {released:g} %."
             )
 
     def evaluation(self, release: str) -> Evaluation:
-        """Grow the trees of all seeds and sum up."""
         self._progress.start(f"growing trees from {release}")
         rates = self.rates()
         drawn = min(self._records, self._options.sample)
@@ -245,17 +244,17 @@ class _EvaluationRun:
         self._notice_worse_than_removal(release, rates)
         return Evaluation(release, self._options.test, self._records, drawn, every)
 
-    def rates(self, wanted: Collection[str] = ()) -> dict[str, ErrorRate]:
+    def rates(self, errors: Collection[str] = ()) -> dict[str, ErrorRate]:
         """Grow the trees of all seeds, for some errors or for all."""
-        compared = [one for one in self._compared() if not wanted or one[0] in wanted]
-        found: dict[str, list[float]] = {error: [] for error, *_ in compared}
+        compared = [one for one in self._compared() if not errors or one[0] in errors]
+        per_seed: dict[str, list[float]] = {error: [] for error, *_ in compared}
         with ThreadPoolExecutor(self._threads) as pool:
             for seed in range(1, self._options.seeds + 1):
                 trials = {coded: self._trials(coded, seed) for coded in (self._original, self._released)}
                 for error, _, coded, columns in compared:
                     self._progress.update(seed=seed, error=error)
-                    found[error].append(_per_cent(trials[coded], columns, seed, pool))
-        return {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in compared}
+                    per_seed[error].append(_per_cent(trials[coded], columns, seed, pool))
+        return {error: ErrorRate(error, of, tuple(per_seed[error])) for error, of, *_ in compared}
 
     def _compared(self) -> Iterator[tuple[str, str, EncodedTables, list[int]]]:
         """List what is measured: name, words, table, and the positions of the features to see."""
@@ -274,7 +273,6 @@ class _EvaluationRun:
         yield MAJORITY, "no column", self._original, []
 
     def _trials(self, coded: EncodedTables, seed: int) -> list[Trial]:
-        """Sample what trees are grown from and asked."""
         most, folds = self._options.sample, self._options.folds
         if coded.test is None:
             drawn = coded.sample(coded.train, seed=seed, most=most, folds=folds)
@@ -292,8 +290,8 @@ def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: 
         test = test.part(test.folds == fold if fold >= 0 else test.folds >= 0, columns)
         return misclassified(train, test, seed), int(test.records.sum())
 
-    found = list(pool.map(tried, trials))
-    return 100 * sum(mistaken for mistaken, _ in found) / sum(tested for _, tested in found)
+    counts = list(pool.map(tried, trials))
+    return 100 * sum(mistaken for mistaken, _ in counts) / sum(tested for _, tested in counts)
 
 
 def _differences(rates: dict[str, ErrorRate]) -> Iterator[ErrorRate]:
@@ -381,8 +379,8 @@ class DesignMatrix:
             cells.append(np.where(feature > 0, feature, 1)[row])
         places = np.concatenate(rows), np.concatenate(columns)
         shape = (len(numbers), self.width)
-        found = sparse.csr_matrix((np.concatenate(cells), places), shape=shape, dtype=np.float32)
-        return found if len(numbers) * self.width > MOST_DENSE else found.toarray()
+        matrix = sparse.csr_matrix((np.concatenate(cells), places), shape=shape, dtype=np.float32)
+        return matrix if len(numbers) * self.width > MOST_DENSE else matrix.toarray()
 
 
 def _category(numbers: Numbers) -> NDArray[np.int64]:

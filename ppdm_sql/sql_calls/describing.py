@@ -64,28 +64,28 @@ def published(db: Database, name: str) -> Release | Model:
         raise unknown(UnknownRelease, words, name, known, here="Here are") from None
 
 
-def report(db: Database, given: Mapping[str, Any]) -> str:
+def report(db: Database, arguments: Mapping[str, Any]) -> str:
     """Write the page of a release or model, and give its name."""
-    options = dict(given)
-    found = published(db, options.pop("release"))
-    if isinstance(found, Release):
-        found.report(**options, progress=db.progress)
-        return found.name
+    options = dict(arguments)
+    described = published(db, options.pop("release"))
+    if isinstance(described, Release):
+        described.report(**options, progress=db.progress)
+        return described.name
     for name in ("public", "evaluate", "exported"):
         if options.pop(name, None):
             raise InvalidOption(
-                f"{found.name!r} is a model, whose page tells of the records that it was grown from.",
+                f"{described.name!r} is a model, whose page tells of the records that it was grown from.",
                 f"Leave --{name} out.",
             )
-    found.report(**options)
-    return found.name
+    described.report(**options)
+    return described.name
 
 
-def export(db: Database, given: Mapping[str, Any]) -> Release | AppliedTable:
+def export(db: Database, arguments: Mapping[str, Any]) -> Release | AppliedTable:
     """Write the file of a release, or of a table that the cut of one was applied to."""
     from ppdm_sql.release.applying import exportable  # few runs write a file
 
-    options = dict(given)
+    options = dict(arguments)
     release = exportable(db.engine, options.pop("release"))
     release.export(**options)
     return release
@@ -134,10 +134,10 @@ def trained(model: Model) -> Row:
     return row.model, row.mode, row.rows, len(model.tree().leaves), right(row)
 
 
-def shown(found: Release | Model) -> Iterator[Row]:
+def shown(release: Release | Model) -> Iterator[Row]:
     """Describe a release or a model, then give its measures."""
-    described, measures, *_ = found.tables()
-    is_release = isinstance(found, Release)
+    described, measures, *_ = release.tables()
+    is_release = isinstance(release, Release)
     for what, value in described.rows:
         kind, _, name = what.partition(" ")
         if is_release and kind == "noise":  # as the argument that describes it to others
@@ -160,9 +160,9 @@ def _text(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def dropped(found: Release | Model) -> Row:
-    found.drop()
-    return found.name, "model" if isinstance(found, Model) else "release"
+def dropped(release: Release | Model) -> Row:
+    release.drop()
+    return release.name, "model" if isinstance(release, Model) else "release"
 
 
 # -- what was measured ------------------------------------------------------------------------
@@ -171,13 +171,14 @@ def dropped(found: Release | Model) -> Row:
 def audited(audit: Audit) -> Iterator[Row]:
     """Give what an audit found, a row for each measure."""
     counted, by = audit.counted, audit.exposure.by if audit.exposure else None
-    for found in audit.findings:
-        about, note = str(found.requirement), f"{found.classes} classes"
-        if isinstance(found.requirement, Measure):
-            yield about, "reached", found.reached, None, note
+    for finding in audit.findings:
+        about, note = str(finding.requirement), f"{finding.classes} classes"
+        if isinstance(finding.requirement, Measure):
+            yield about, "reached", finding.reached, None, note
             continue
-        note = f"{found.violating_records} {found.counted} in {found.violating_classes} of {note} violate it"
-        yield about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {note}"
+        broken = f"{finding.violating_records} {finding.counted} in {finding.violating_classes} of {note}"
+        note = f"limit {finding.limit:.6g}; {broken} violate it"
+        yield about, "reached", finding.reached, finding.holds, note
     for group in audit.worst:
         about, measure = ", ".join(map(_text, group.values)), f"reached of {group.requirement}"
         yield about, measure, group.reached, not group.violates, f"{group.records} {counted}"
@@ -203,12 +204,12 @@ def audited(audit: Audit) -> Iterator[Row]:
         yield about, f"collectively identifiable {counted}", one.grouped, None, of
 
 
-def _exposed(found: Exposure, counted: Counted) -> Iterator[Row]:
+def _exposed(exposure: Exposure, counted: Counted) -> Iterator[Row]:
     from ppdm_sql.audit.exposure import sensitive_measures  # what only lists does without
 
-    by = ", ".join(found.by)
-    measured = [(by, measure) for measure in found.measures(counted)]
-    for item in found.sensitive:
+    by = ", ".join(exposure.by)
+    measured = [(by, measure) for measure in exposure.measures(counted)]
+    for item in exposure.sensitive:
         measured += [(f"{item.sensitive} by {by}", measure) for measure in sensitive_measures(item)]
         for value in item.by_value:
             about = f"{item.sensitive} = {_text(value.value)} by {by}"
@@ -218,13 +219,13 @@ def _exposed(found: Exposure, counted: Counted) -> Iterator[Row]:
     yield from ((about, name, value, None, note) for about, (name, value, note) in measured)
 
 
-def _profiled(found: Profile) -> Iterator[Row]:
-    yield "the table", "records", found.records, None, f"{len(found.columns)} columns"
-    for column in found.columns:
+def _profiled(profile: Profile) -> Iterator[Row]:
+    yield "the table", "records", profile.records, None, f"{len(profile.columns)} columns"
+    for column in profile.columns:
         note = f"{column.looks_like}: {column.type}, {column.values} values, {column.nulls} NULLs"
         yield column.column, "share of unique records", column.share_alone, None, note
-    for pair in found.pairs:
-        note = f"{pair.alone} of {found.records} records"
+    for pair in profile.pairs:
+        note = f"{pair.alone} of {profile.records} records"
         yield " and ".join(pair.columns), "share of unique records", pair.share_alone, None, note
 
 
@@ -236,54 +237,53 @@ def _risk(risk: Risk, counted: str) -> Iterator[Row]:
         yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
 
 
-def at_risk(found: TableRisk) -> list[Row]:
+def at_risk(measured: TableRisk) -> list[Row]:
     """Give what was measured of who can be found in a table, a row for each measure."""
     rows: list[Row] = [
         (item.column, "set aside", None, f"{item.looks_like}: {item.alone} unique records")
-        for item in found.set_aside
+        for item in measured.set_aside
     ]
-    for one in found.sets:
-        on, note = ", ".join(one.columns), f"{one.alone} {found.counted} alone in {one.classes} classes"
-        note += "; a key" if one.columns in found.keys else ""
+    for one in measured.sets:
+        on, note = ", ".join(one.columns), f"{one.alone} {measured.counted} alone in {one.classes} classes"
+        note += "; a key" if one.columns in measured.keys else ""
         rows += [
             (on, "share alone", one.share_alone, note),
             (on, "distinction", one.distinction, None),
             (on, "separation", one.separation, None),
             (on, "minimal sample uniques", one.minimal_uniques, None),
         ]
-    for risk in found.risks:
-        rows += [
-            (about, measure, number, note) for about, measure, number, _, note in _risk(risk, found.counted)
-        ]
+    for risk in measured.risks:
+        for on, measure, number, _, note in _risk(risk, measured.counted):
+            rows.append((on, measure, number, note))
         if risk.share_above is not None:
             above = f"{risk.attacker} risk, share above {risk.threshold:g}"
-            rows.append((", ".join(found.by), above, risk.share_above, f"in {risk.population}"))
-    rows += [(name, "part of SUDA", part, None) for name, part in found.suda.by_column.items()]
-    rows += [(f"{n} = {_text(v)}", "part of SUDA", part, None) for n, v, part in found.suda.by_value]
-    suda = {"DIS": found.suda.disclosive, "DIS-SUDA, highest": found.suda.highest}
+            rows.append((", ".join(measured.by), above, risk.share_above, f"in {risk.population}"))
+    rows += [(name, "part of SUDA", part, None) for name, part in measured.suda.by_column.items()]
+    rows += [(f"{n} = {_text(v)}", "part of SUDA", part, None) for n, v, part in measured.suda.by_value]
+    suda = {"DIS": measured.suda.disclosive, "DIS-SUDA, highest": measured.suda.highest}
     rows += [("the table", measure, number, None) for measure, number in suda.items()]
-    for estimate in found.estimates:
+    for estimate in measured.estimates:
         note = f"converged; {estimate.chosen}".rstrip("; ") if estimate.converged else "not converged"
         rows.append((estimate.model, "population uniques", estimate.population_uniques, note))
-    for summed in found.summed:
+    for summed in measured.summed:
         rows.append((summed.of, "expected re-identifications", summed.expected, f"of {summed.number}"))
         rows.append((summed.of, "individual risk, highest", summed.highest, None))
-    rows += [("the table", "first requirement", None, found.requirement)] if found.requirement else []
-    return rows + [("the table", "notice", None, notice) for notice in found.notices]
+    rows += [("the table", "first requirement", None, measured.requirement)] if measured.requirement else []
+    return rows + [("the table", "notice", None, notice) for notice in measured.notices]
 
 
-def verified(found: Verification) -> list[Row]:
-    rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in found.findings]
-    return rows + [(check.check, check.holds, None, None) for check in found.checks]
+def verified(verification: Verification) -> list[Row]:
+    rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in verification.findings]
+    return rows + [(check.check, check.holds, None, None) for check in verification.checks]
 
 
-def compared(found: Comparison) -> list[Row]:
+def compared(comparison: Comparison) -> list[Row]:
     return [
         (
             *(row.name, row.method, list(row.requirements), *astuple(row.numbers)),
             *(row.seconds, row.at_frontier, row.problem or None),
         )
-        for row in found.rows
+        for row in comparison.rows
     ]
 
 

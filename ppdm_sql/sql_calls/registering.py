@@ -32,11 +32,11 @@ def answers(
 ) -> Callable[..., list[dict[str, Any]]]:
     """Make a function whose answers come in a struct beside the problem that there was, if any."""
 
-    def answered(*given: Any) -> list[dict[str, Any]]:
+    def answered(*arrays: Any) -> list[dict[str, Any]]:
         try:
-            return [{"problem": None, "answer": answer} for answer in run(*given)]
+            return [{"problem": None, "answer": answer} for answer in run(*arrays)]
         except Exception as error:
-            return [{"problem": problem(error), "answer": None}] * len(given[0])
+            return [{"problem": problem(error), "answer": None}] * len(arrays[0])
 
     return answered
 
@@ -60,8 +60,8 @@ def call_macro(call: Call, function: str, check: str) -> str:
     """Write the macro of a call: check for changes of the caller's own, then run, then give the rows."""
     names = [option.argument for option in call.arguments]
     parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)
-    given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
-    answer = _answer(f"{function}(json_object({given})::VARCHAR, {PLACE}, {STATEMENT})")
+    arguments = ", ".join(f"'{name}', {quoted(name)}" for name in names)
+    answer = _answer(f"{function}(json_object({arguments})::VARCHAR, {PLACE}, {STATEMENT})")
     statement = f"{check}(current_database(), {STATEMENT}, epoch_us(now()))"
     return _temporary(
         call.macro,
@@ -140,8 +140,8 @@ def unregister(connection: duckdb.DuckDBPyConnection) -> None:
     Example:
         >>> unregister(duckdb.connect())
     """
-    if found := _registered.pop(connection, None):
-        found.remove()
+    if registered := _registered.pop(connection, None):
+        registered.remove()
     if not _registered:
         running.ignore()
 
@@ -151,21 +151,17 @@ def registration(connection: duckdb.DuckDBPyConnection) -> Registration:
 
 
 class Registration:
-    """What was put on one connection.
-
-    Args:
-        connection: The connection; only a weak reference is kept, so that it can go.
-        progress: Told what the calls are doing.
-    """
+    """What was put on one connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress) -> None:
-        self._connection = weakref.ref(connection)
+        self._connection = weakref.ref(connection)  # a strong one would keep it open
         self._progress = progress
         self._prefix = f"ppdm_{secrets.token_hex(6)}"
         self._functions: list[str] = []
         self._macros: list[tuple[str, str]] = []
         self._watch = TransactionWatch(self._cursor)
         self._failure: PpdmError | None = None
+        self._ready = False
         try:
             self._add_calls(connection)
             self._add_functions(connection)
@@ -173,6 +169,7 @@ class Registration:
         except BaseException:
             self.remove()
             raise
+        self._ready = True
 
     def remove(self) -> None:
         """Drop the macros and the functions below them; on a closed connection they are gone already."""
@@ -242,11 +239,11 @@ class Registration:
         private = f"{self._prefix}_{name}"
         kind = connection.sql(f"SELECT NULL::{gives} AS given").to_arrow_table().schema.types[0]
 
-        def arrays(*given: Any) -> Any:
-            return pa.array(run(*given), kind)
+        def arrays(*arguments: Any) -> Any:
+            return pa.array(run(*arguments), kind)
 
-        taken = [inspect.Parameter(f"a{n}", inspect.Parameter.POSITIONAL_ONLY) for n in range(len(takes))]
-        arrays.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]  # the engine counts them
+        places = [inspect.Parameter(f"a{n}", inspect.Parameter.POSITIONAL_ONLY) for n in range(len(takes))]
+        arrays.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # the engine counts them
         options = {"type": "arrow", "null_handling": "special", "side_effects": side_effects}
         connection.create_function(private, arrays, list(takes), gives, **options)
         self._functions.append(private)
@@ -257,9 +254,9 @@ class Registration:
         self._macros.append((kind, name))
 
     def _problem(self, error: Exception, call: Call | None = None) -> str:
-        known = _foreseen(error)
-        self._failure = known = known if call is None else in_sql(known, call.arguments)
-        return str(known)
+        failure = _foreseen(error)
+        self._failure = failure if call is None else in_sql(failure, call.arguments)
+        return str(self._failure)
 
     # -- what runs ----------------------------------------------------------------------------
 
@@ -276,6 +273,8 @@ class Registration:
 
     def _check(self, current: str, transaction: int, statement: int, begun: int) -> str:
         """Write the statement by which the engine checks for changes of the caller."""
+        if not self._ready:  # its macro is being made, for which the engine plans the call
+            return NO_CHECK
         running.listen()
         if statement != UNNUMBERED:
             self._watch.plan(transaction, statement, begun)
@@ -286,24 +285,24 @@ class Registration:
     def _runner(self, call: Call) -> Callable[..., list[dict[str, Any]]]:
         names = [name for name, _ in call.columns]
 
-        def rows(
-            given: str, catalog: str, schema: str, transaction: int, statement: int
+        def answer(
+            arguments: str, catalog: str, schema: str, transaction: int, statement: int
         ) -> list[dict[str, Any]]:
             with _turns.run(self._prefix):
                 self._watch.refuse_open(transaction, statement)
                 with contextlib.closing(self._engine(catalog, schema)) as engine:
-                    found = self._run(call, engine, given, catalog)
-            return [dict(zip(names, row, strict=True)) for row in found]
+                    rows = self._run(call, engine, arguments, catalog)
+            return [dict(zip(names, row, strict=True)) for row in rows]
 
-        return rows
+        return answer
 
-    def _run(self, call: Call, engine: Engine, given: str, catalog: str) -> list[Row]:
+    def _run(self, call: Call, engine: Engine, arguments: str, catalog: str) -> list[Row]:
         db = Database(engine)
         db.progress = self._progress
         try:
             if call.writes:
                 _refuse_read_only(engine, call, catalog)
-            return running.interruptible(partial(run, call, db, given), engine)
+            return running.interruptible(partial(run, call, db, arguments), engine)
         except UnknownTable as error:
             remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
             raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None

@@ -56,23 +56,23 @@ def pseudonyms(values: Any, keys: Any) -> list[str]:
         'e8c374fb'
     """
     states: dict[str, hmac.HMAC] = {}
-    given = []
+    digests = []
     for value, key in zip(values.to_pylist(), keys.to_pylist(), strict=True):
         if key not in states:
             states[key] = hmac.new(key.encode(), digestmod=hashlib.sha256)
         state = states[key].copy()
         state.update(value.encode())
-        given.append(state.hexdigest())
-    return given
+        digests.append(state.hexdigest())
+    return digests
 
 
 # -- requirements -----------------------------------------------------------------------------
 
 
 def requirement_parts(texts: Any) -> list[dict[str, Any]]:
-    given = texts.to_pylist()
-    known = {text: _parts(parse(text)) for text in dict.fromkeys(given)}
-    return [known[text] for text in given]
+    every = texts.to_pylist()
+    parts = {text: _parts(parse(text)) for text in dict.fromkeys(every)}
+    return [parts[text] for text in every]
 
 
 def _parts(requirement: Requirement) -> dict[str, Any]:
@@ -161,7 +161,7 @@ FUNCTIONS = (
 
 # -- the cut of a release applied to single values, as ppdm apply does to a table ---------------
 
-Asked = tuple[str, str, str, str, str]
+Place = tuple[str, str, str, str, str]
 """Current database and schema, release, column, and type of the value."""
 
 
@@ -170,26 +170,26 @@ class Generalizer:
 
     def __init__(self, engine: Callable[[str, str], Engine]) -> None:
         self._engine = engine  # makes one on another connection, in a database and schema
-        self._known: dict[Asked, dict[str | None, str]] = {}
+        self._known: dict[Place, dict[str | None, str]] = {}
         self._statement = -1
         self._lock = threading.Lock()
 
     def __call__(self, *arrays: Any) -> list[str]:
         """Give the label of each value, for Arrow arrays of the arguments and of what they depend on."""
         releases, columns, texts, types, catalogs, schemas, (statement, *_) = (a.to_pylist() for a in arrays)
-        asked = list(zip(catalogs, schemas, releases, columns, types, strict=True))
+        places = list(zip(catalogs, schemas, releases, columns, types, strict=True))
         with self._lock:
             if statement != self._statement:
                 self._known, self._statement = {}, statement
-            for one in dict.fromkeys(asked):
-                known = self._known.setdefault(one, {})
-                mine = {text for other, text in zip(asked, texts, strict=True) if other == one}
-                if unknown := mine - known.keys():
-                    known.update(self._labels(one, list(unknown)))
-            return [self._known[one][text] for one, text in zip(asked, texts, strict=True)]
+            for one in dict.fromkeys(places):
+                labels_of = self._known.setdefault(one, {})
+                mine = {text for other, text in zip(places, texts, strict=True) if other == one}
+                if unknown := mine - labels_of.keys():
+                    labels_of.update(self._labels(one, list(unknown)))
+            return [self._known[one][text] for one, text in zip(places, texts, strict=True)]
 
-    def _labels(self, asked: Asked, texts: Sequence[str | None]) -> dict[str | None, str]:
-        catalog, schema, release, name, type_text = asked
+    def _labels(self, place: Place, texts: Sequence[str | None]) -> dict[str | None, str]:
+        catalog, schema, release, name, type_text = place
         with closing(self._engine(catalog, schema)) as engine:
             return labels(engine, release, name, texts, type_text)
 
@@ -215,26 +215,25 @@ def labels(
     """Give what a release shows for values of a masked column, which are texts of a type."""
     row = find(engine, release)
     shape = row.shape(engine.current()[0])
-    wanted = resolve(name, shape.names, table=row.release)
-    if wanted not in shape.masked:
+    name = resolve(name, shape.names, table=row.release)
+    if name not in shape.masked:
         raise InvalidOption(
-            f"The release {row.release!r} does not mask the column {wanted!r}.", "Use the value as it is."
+            f"The release {row.release!r} does not mask the column {name!r}.", "Use the value as it is."
         )
-    narrowed = replace(shape, columns=tuple(c for c in shape.columns if c.name == wanted), count=None)
+    narrowed = replace(shape, columns=tuple(c for c in shape.columns if c.name == name), count=None)
     with engine.workspace():
         bare = type_text == '"NULL"'  # a NULL without a type
-        kind = plain_type("VARCHAR" if bare else type_text)
         cast = "SELECT g.text, CAST(g.text AS {kind}) AS value FROM unnest($texts::VARCHAR[]) AS g (text)"
-        given = sql(cast, kind=kind)
-        source = engine.materialize("asked_values", given, {"texts": list(texts)})
+        values = sql(cast, kind=plain_type("VARCHAR" if bare else type_text))
+        source = engine.materialize("asked_values", values, {"texts": list(texts)})
         try:
-            (found,) = mapped(engine, row, narrowed, source, {wanted: Column("value", type_text)})
+            (mapping,) = mapped(engine, row, narrowed, source, {name: Column("value", type_text)})
         except InvalidSource:
             raise InvalidSource(
                 f"Values of the type {type_title(type_text)} cannot be compared with the intervals of "
-                f"{wanted!r} in {shape.name!r}.",
+                f"{name!r} in {shape.name!r}.",
                 "Cast them to the type that the column had when the release was made.",
             ) from None
         joined = "SELECT t.text, m.label FROM {t} AS t LEFT JOIN {m} AS m ON m.value IS NOT DISTINCT FROM {c}"
-        answered = sql(joined, t=source, m=found.labels, c=found.cell)
+        answered = sql(joined, t=source, m=mapping.labels, c=mapping.cell)
         return dict(engine.query(answered, step="labels"))

@@ -81,8 +81,8 @@ class TransactionWatch:
             return NO_CHECK
         cursor = self._cursor()
         try:
-            found = cursor.execute(_CHECK, {"current": current}).fetchone()
-            return found[0] if found else NO_CHECK
+            row = cursor.execute(_CHECK, {"current": current}).fetchone()
+            return row[0] if row else NO_CHECK
         finally:
             cursor.close()
 

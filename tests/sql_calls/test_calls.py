@@ -103,13 +103,6 @@ def test_thresholds_are_shares_or_texts(con: Con) -> None:
         asked(con, sql.format("[1.5]"))
 
 
-@pytest.mark.parametrize("name", ['a "b', "it's", "select", "; DROP TABLE customers; --", "größe"])
-def test_hostile_names_are_audited(con: Con, name: str) -> None:
-    con.execute(f"CREATE TABLE {quoted(name)} AS SELECT i % 2 AS {quoted(name)}, i AS n FROM range(8) r (i)")
-    found = con.execute("SELECT about, value FROM ppdm_audit(?, by := [?])", [name, name]).fetchall()
-    assert (name, 4.0) in found  # k
-
-
 def test_a_table_of_an_attached_database_is_audited(con: Con, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "other.duckdb")) as other:
         other.execute("CREATE TABLE t AS SELECT i % 2 AS a FROM range(8) r (i)")
@@ -205,31 +198,32 @@ def test_macros_are_installed_and_taken_out(con: Con) -> None:
 # -- errors -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            "ppdm_audit('customers', sensitive := 'Job')",
-            "others may know: by := ['Age', 'Gender', 'Location'].",
-        ),
-        ("ppdm_audit('custmers')", "Tables here: customers"),
-        ("ppdm_audit()", "ppdm_audit needs the argument tbl"),
-        ("ppdm_verify('nothing')", "There is no release 'nothing'"),
-        ("ppdm_show()", "Give it as name := 'customers_safe'"),
-        ("ppdm_apply('safe', 'customers', 'x', unseen := 'maybe')", "nearest"),
-        ("ppdm_evaluate('safe', folds := 1)", "Give folds 2 or more"),
-        ("ppdm_export('safe', 'x.xyz')", "ends in .parquet, .csv or .duckdb"),
-    ],
+ERRORS = (
+    (
+        "ppdm_audit('customers', sensitive := 'Job')",
+        "others may know: by := ['Age', 'Gender', 'Location'].",
+    ),
+    ("ppdm_audit('custmers')", "Tables here: customers"),
+    ("ppdm_audit()", "ppdm_audit needs the argument tbl"),
+    ("ppdm_verify('nothing')", "There is no release 'nothing'"),
+    ("ppdm_show()", "Give it as name := 'customers_safe'"),
+    ("ppdm_apply('safe', 'customers', 'x', unseen := 'maybe')", "nearest"),
+    ("ppdm_evaluate('safe', folds := 1)", "Give folds 2 or more"),
+    ("ppdm_export('safe', 'x.xyz')", "ends in .parquet, .csv or .duckdb"),
 )
-def test_errors_are_in_the_words_of_sql(released: Con, call: str, words: str) -> None:
-    with pytest.raises(duckdb.Error) as error:
-        asked(released, f"CALL {call}")
-    assert words in str(error.value)
-    assert "--" not in str(error.value)
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if not call.writes], ids=lambda call: call.name)
-def test_what_only_reads_works_on_a_read_only_file(tmp_path: Path, call: Any) -> None:
+def test_errors_are_in_the_words_of_sql(released: Con) -> None:
+    for call, words in ERRORS:
+        with pytest.raises(duckdb.Error) as error:
+            asked(released, f"CALL {call}")
+        assert words in str(error.value)
+        assert "--" not in str(error.value)
+
+
+def test_what_only_reads_works_on_a_read_only_file(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("sklearn")
     path = str(tmp_path / "bank.duckdb")
     with duckdb.connect(path) as made:
         examples.write(Engine(made))
@@ -238,12 +232,9 @@ def test_what_only_reads_works_on_a_read_only_file(tmp_path: Path, call: Any) ->
         ppdm_sql.unregister(made)
     target = str(tmp_path / "safe.parquet")
     given = {"audit": "'customers'", "export": f"'safe', '{target}'", "releases": "", "models": ""}
-    if call.name == "report":
-        pytest.importorskip("vl_convert")
-        given["report"] = f"'safe', '{tmp_path / 'safe.html'}'"
-    if call.name == "evaluate":
-        pytest.importorskip("sklearn")
+    given["report"] = f"'safe', '{tmp_path / 'safe.html'}'"
     with duckdb.connect(path, read_only=True) as con:
         ppdm_sql.register(con)
-        options = given.get(call.name, "'safe'")
-        assert con.execute(f"CALL {call.macro}({options})").fetchall() or call.name == "models"
+        for call in (call for call in CALLS if not call.writes):
+            options = given.get(call.name, "'safe'")
+            assert con.execute(f"CALL {call.macro}({options})").fetchall() or call.name == "models"
