@@ -94,9 +94,7 @@ class SetCounting:
         self.codes = dict(zip(columns, collapsed.codes(columns), strict=True))
         self._values = dict[str, Table]()
         for code in self.codes.values():
-            text = bind(
-                "base/dictionary", tables={"source": collapsed.atoms}, columns={"attribute": [code]}
-            )
+            text = bind("base/dictionary", tables={"source": collapsed.atoms}, columns={"attribute": [code]})
             self._values[code] = self.engine.materialize("dictionary", text)
         self.coded = self._coded()
         nothing = sql("SELECT NULL::BIGINT AS atom, NULL::BIGINT AS columns LIMIT 0")

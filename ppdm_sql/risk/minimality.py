@@ -25,17 +25,9 @@ def minimality(
 ) -> tuple[list[Attempt], list[str]]:
     """Guess what is protected in the classes for which a refinement of the final cut may have been refused.
 
-    Args:
-        engine: Where all is.
-        row: A release of a method that refines from the top.
-        shape: Its columns.
-        source: The records that it was made from.
-
-    Returns:
-        What comes of it, and what was not tried.
-
-    Cost: a scan of the source with two joins for each masked column; then, for each requirement and column,
-        a GROUP BY and the classes that the candidates make times the sensitive values of a class.
+    Give what comes of it, and what was not tried. Cost: a scan of the source with two joins for each masked
+    column; then, for each requirement and column, a GROUP BY and the classes that the candidates make times
+    the sensitive values of a class.
     """
     requirements = [part for one in row.asked if one.sensitive_columns for part in one.split()]
     if not requirements or not shape.masked:
@@ -135,7 +127,9 @@ class _Refusals:
         elif isinstance(requirement, Template):
             measure = "usual" if requirement.values is None else "protected"
             (value,) = requirement.values or (None,)
-            protected = self._as_shown(requirement.sensitive, value)
+            name = resolve(requirement.sensitive, self._shape.names, table=self._row.release)
+            # the owner wrote it as text, and rows show the text of the column's own value
+            protected = exp.cast(read(literal(value), self._recoding.found[name].type), "TEXT")
         names = resolve_all(requirement.attributes, self._shape.names, table=self._row.release)
         sensitive = resolve_all(requirement.sensitive_columns, self._shape.names, table=self._row.release)
         suppressed = {item.name for item in self._shape.columns if item.treatment == "suppressed"}
@@ -158,8 +152,3 @@ class _Refusals:
             params |= {"attribute": place, "suppressed": name in suppressed}
             tables.append(self._engine.materialize("refused", query, params))
         return tables
-
-    def _as_shown(self, name: str, value: str | None) -> exp.Expression:
-        """Give a protected value, which the owner wrote as text, as the text of the column's own value."""
-        name = resolve(name, self._shape.names, table=self._row.release)
-        return exp.cast(read(literal(value), self._recoding.found[name].type), "TEXT")

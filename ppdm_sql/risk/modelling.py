@@ -27,21 +27,10 @@ def trained(
     row: CatalogueRow,
     shape: Shape,
     target: str,
-    tables: tuple[Table, Table | None],
+    tables: tuple[Table, Table | None],  # what the release was made from, and what was split off, if any
     seed: int,
 ) -> Attempt:
     """Train a tree on the released rows, and let it guess a column of records of which all others are known.
-
-    Args:
-        engine: Where all is.
-        row: The release.
-        shape: Its columns.
-        target: What is guessed.
-        tables: The records that the release was made from, and those that were split off, if any.
-        seed: Draws the records.
-
-    Raises:
-        PpdmError: The source has changed.
 
     Cost: two scans of the source and of the released rows for each table, and a tree.
     """

@@ -44,15 +44,14 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_sentence_stands_on_a_page(method: str, asked: str) -> None:
-    written = plain(" ".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES))
-    found = limits(method, [] if method in ("swap", "randomize") else ASKED[asked])
-    assert found
-    for point in found:
-        for sentence in re.split(r"(?<=[.;,]) ", point):
-            assert plain(sentence).rstrip(".;,") in written, sentence
+def test_every_sentence_stands_on_a_page(method: str) -> None:
+    text = plain(" ".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES))
+    for asked in [[]] if method in ("swap", "randomize") else ASKED.values():
+        points = limits(method, asked)
+        assert points
+        for sentence in (part for point in points for part in re.split(r"(?<=[.;,]) ", point)):
+            assert plain(sentence).rstrip(".;,") in text, sentence
 
 
 def test_a_template_is_named_only_where_there_is_one() -> None:

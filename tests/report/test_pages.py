@@ -181,8 +181,7 @@ def test_a_source_that_is_a_file_is_read_again(tmp_path: Path) -> None:
         assert "is not in this database, so nothing of it is shown" in Parts(page(made, tmp_path)).text
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_a_page_on_persons_counts_persons(tmp_path: Path, public: bool) -> None:
+def test_a_page_on_persons_counts_persons(tmp_path: Path) -> None:
     """Two visits of each person: ten rows of a job are five persons, and a risk of one in five."""
     with ppdm_sql.open() as db:
         db.engine.connection.execute(
@@ -191,21 +190,21 @@ def test_a_page_on_persons_counts_persons(tmp_path: Path, public: bool) -> None:
         )
         asked = ["k >= 5 on job", "job -> ill = gout <= 100%"]
         made = db.suppress("visits", asked, person="who", into="safe", **QUIET)
-        text = Parts(page(made, tmp_path, public=public)).text
         plain = db.suppress("visits", asked, into="plain", **QUIET)
-        of_records = Parts(page(plain, tmp_path, public=public)).text
-    for words in (
-        "Persons by the size of their equivalence class on job",
-        "Persons by the confidence of their group",
-        "Risk of a person, known by job",
-        "Share of the persons by the least risk that they have",
-        "one over the persons in their class",
-    ):
-        assert words in text
-        assert words not in of_records
-    for words in ("Records by the size", "Risk of a record", "Share of the records by"):
-        assert words not in text
-        assert words in of_records
+        pages = [[Parts(page(it, tmp_path, public=p)).text for it in (made, plain)] for p in (False, True)]
+    for text, of_records in pages:
+        for words in (
+            "Persons by the size of their equivalence class on job",
+            "Persons by the confidence of their group",
+            "Risk of a person, known by job",
+            "Share of the persons by the least risk that they have",
+            "one over the persons in their class",
+        ):
+            assert words in text
+            assert words not in of_records
+        for words in ("Records by the size", "Risk of a record", "Share of the records by"):
+            assert words not in text
+            assert words in of_records
 
 
 def test_a_release_that_was_touched_is_not_verified_on_its_page(tmp_path: Path) -> None:
@@ -260,7 +259,6 @@ def test_a_column_of_many_values_shows_the_most_frequent_ones(tmp_path: Path) ->
 UNUSUAL = "CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN 'inf' WHEN 2 THEN '-inf' ELSE i::VARCHAR END"
 
 
-@pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize(
     ("values", "to_scale"),
     [
@@ -280,7 +278,7 @@ UNUSUAL = "CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN 'inf' WHEN 2 THEN '-inf' ELS
     ],
 )
 def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: str, to_scale: bool, public: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: str, to_scale: bool
 ) -> None:
     drawn: list[list[Bar]] = []
     draw = cost.histogram
@@ -294,14 +292,15 @@ def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
     connection.execute(f"CREATE TABLE t AS SELECT {values} AS v, i % 2 AS c FROM range(60) AS r (i)")
     db = ppdm_sql.open(connection)
     made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", score="paper", **QUIET)
-    text = page(made, tmp_path, public=public)
-    assert "NaN" not in text
-    assert len(drawn) == 2 - public if to_scale else len(drawn) <= 1 - public
-    for bars in drawn:
-        assert all(bar.lower < bar.upper for bar in bars)
-        assert all(left.upper <= right.lower for left, right in pairwise(bars))
-    records = [sum(bar.records for bar in bars) for bars in drawn]
-    assert records == sorted(records, reverse=True)  # those at the bound of an interval that has no end, too
+    for public in (False, True):
+        drawn.clear()
+        assert "NaN" not in page(made, tmp_path, public=public)
+        assert len(drawn) == 2 - public if to_scale else len(drawn) <= 1 - public
+        for bars in drawn:
+            assert all(bar.lower < bar.upper for bar in bars)
+            assert all(left.upper <= right.lower for left, right in pairwise(bars))
+        records = [sum(bar.records for bar in bars) for bars in drawn]
+        assert records == sorted(records, reverse=True)  # those at the bound of an interval without end, too
 
 
 def test_a_file_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:

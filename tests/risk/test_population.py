@@ -22,7 +22,8 @@ from ppdm_sql.risk.population import estimates, pitman, zayatz
 def table(rows: Sequence[Sequence[Any]], heads: str) -> ppdm_sql.Database:
     con = duckdb.connect(config={"threads": 1})
     con.execute(f"CREATE TABLE t ({heads})")
-    con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", [list(row) for row in rows])
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    con.execute(f"INSERT INTO t SELECT {', '.join(['unnest(?)'] * len(columns))}", columns)
     return ppdm_sql.open(con)
 
 

@@ -15,7 +15,6 @@ import ppdm_sql
 from ppdm_sql.engine.printing import purpose
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption, InvalidSource, NameTaken, UnknownColumn
-from ppdm_sql.macros import macros
 
 PEOPLE = """
     CREATE TABLE people AS SELECT
@@ -55,6 +54,7 @@ def test_the_command_prints_tables_and_changes_nothing(file: Path) -> None:
         assert title in done.stdout
     assert "direct identifier" in done.stdout
     assert "patient_id" in done.stderr
+    assert "anonym" not in done.output.lower()
     assert file.read_bytes() == before
 
 
@@ -71,15 +71,14 @@ def test_as_json_it_holds_the_same(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "k"),
+    "more",
     [
-        (["people"], 5),
-        (["people", "--person", "patient_id"], 5),
-        (["people", "--by", 'zip,"dia ""gnosis; DROP"'], 5),
-        (["elders", "--max-size", "1"], 5),
+        ["people", "--person", "patient_id"],
+        ["people", "--by", 'zip,"dia ""gnosis; DROP"'],
+        ["elders", "--max-size", "1"],
     ],
 )
-def test_the_proposed_command_runs_as_printed(file: Path, more: list[str], k: int) -> None:
+def test_the_proposed_command_runs_as_printed(file: Path, more: list[str]) -> None:
     done = ppdm("risk", file, *more)
     assert done.exit_code == 0, done.stderr
     words = proposed(done.stderr)
@@ -190,6 +189,8 @@ def test_what_cannot_be_asked_is_refused_with_what_to_type(file: Path) -> None:
             db.risk("people", by="zpi")
         with pytest.raises(InvalidSource, match="no records"):
             db.risk("empty", by="age")
+        with pytest.raises(InvalidSource, match="no records"):
+            db.risk("elders", by=["age"], population="empty")
         with pytest.raises(InvalidOption, match="--by A,B"):
             db.risk("ids")
         with pytest.raises(InvalidOption, match="--max-size"):
@@ -215,21 +216,6 @@ def test_nothing_is_left_behind(file: Path) -> None:
         with pytest.raises(InvalidSource):
             db.risk("people", weights="patient_id")
         assert [table.name for table in db.engine.tables()] == names
-
-
-@pytest.mark.parametrize("macro", ["ppdm_separation", "ppdm_minimal_uniques"])
-def test_the_macros_refuse_what_is_no_column(file: Path, macro: str) -> None:
-    assert macro in {item.name for item in macros()}
-    with duckdb.connect(str(file)) as con:
-        ppdm_sql.open(con).install()
-        for columns in ("['zipp']", "[]", "['age', 'AGE']", "NULL", f"{list('abcdefghijklmnopqrstu')}"):
-            with pytest.raises(duckdb.Error):
-                con.execute(f"FROM {macro}('people', {columns})").fetchall()
-
-
-def test_no_sentence_calls_a_table_anonymous(file: Path) -> None:
-    done = ppdm("risk", file, "people", "--by", "sex")
-    assert "anonym" not in (done.stdout + done.stderr).lower()
 
 
 def test_a_row_of_each_kind_of_value_is_measured(tmp_path: Path) -> None:
@@ -264,10 +250,3 @@ def test_every_statement_has_a_sentence(file: Path) -> None:
         db.risk("elders", person="patient_id", weights="w", population="people", into="scored")
         db.risk("people", household="patient_id", population=9000)
     assert sorted({statement.step for statement in seen if not purpose(statement)}) == []
-
-
-def test_an_empty_population_is_refused(file: Path) -> None:
-    with ppdm_sql.open(file) as db:
-        db.engine.connection.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
-        with pytest.raises(InvalidSource, match="no records"):
-            db.risk("elders", by=["age"], population="nobody")
