@@ -100,21 +100,21 @@ def _create(file: Path, visits: Path, *, force: bool) -> None:
 
 def _play(script: str) -> None:
     """Print the script, and run its commands in order."""
-    done = 0
+    end = 0
     with ExitStack() as servers:
-        for found in _COMMAND.finditer(script):
-            typer.echo(script[done : found.end()], nl=False)
-            done = found.end()
-            words = shlex.split(found[1].replace("\\\n", " "))
-            if "&" in found[2]:
+        for command in _COMMAND.finditer(script):
+            typer.echo(script[end : command.end()], nl=False)
+            end = command.end()
+            words = shlex.split(command[1].replace("\\\n", " "))
+            if "&" in command[2]:
                 servers.enter_context(_listening(words))
                 continue
             printed = _run(words).splitlines(keepends=True)
             servers.close()
-            cut = re.search(r"head -(\d+)", found[2])
-            if "null" not in found[2]:
+            cut = re.search(r"head -(\d+)", command[2])
+            if "null" not in command[2]:
                 typer.echo("".join(printed[: int(cut[1])] if cut else printed), nl=False)
-    typer.echo(script[done:], nl=False)
+    typer.echo(script[end:], nl=False)
 
 
 def _run(words: list[str]) -> str:
@@ -133,12 +133,12 @@ def _listening(words: list[str]) -> Iterator[None]:
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None
-        said = next(server.stderr, "")
-        if not said.startswith("Note: Listening"):
-            raise PeerError(f"The first party does not listen. {said.strip()}", "Run it again.")
+        line = next(server.stderr, "")
+        if not line.startswith("Note: Listening"):
+            raise PeerError(f"The first party does not listen. {line.strip()}", "Run it again.")
         yield
-        _, said = server.communicate(timeout=SECONDS)
+        _, line = server.communicate(timeout=SECONDS)
         if server.returncode:
-            raise PeerError(f"The first party failed. {said.strip()}", "Run it again.")
+            raise PeerError(f"The first party failed. {line.strip()}", "Run it again.")
     finally:
         server.kill()

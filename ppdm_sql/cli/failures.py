@@ -74,49 +74,46 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
 
 def _optional(one: inspect.Parameter) -> inspect.Parameter:
     """Let a place stay empty as far as typer is concerned."""
-    kind, told = get_args(one.annotation)
-    return one.replace(annotation=Annotated[kind | None, told], default=None)
+    kind, info = get_args(one.annotation)
+    return one.replace(annotation=Annotated[kind | None, info], default=None)
 
 
 def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]:
     """Give each word its place: where there is one too few, a file of records needs no database."""
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
-    found = [words[place] for place in places if words[place] not in (None, [])]
-    first = _FOLDED.sub(r"\1://", str(found[0])) if found else ""
-    if len(found) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
-        found = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *found[1:]]
-    if len(found) < len(places):
+    in_order = [words[place] for place in places if words[place] not in (None, [])]
+    first = _FOLDED.sub(r"\1://", str(in_order[0])) if in_order else ""
+    if len(in_order) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
+        in_order = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *in_order[1:]]
+    if len(in_order) < len(places):
         called = [place.removesuffix("s").upper() for place in places]
         raise InvalidOption(
-            f"{called[len(found)]} is missing.",
+            f"{called[len(in_order)]} is missing.",
             f"Give {' '.join(called)}, without DATABASE where TABLE is a file, such as visits.csv.",
         )
-    return dict(zip(places, found, strict=True))
+    return dict(zip(places, in_order, strict=True))
 
 
 def print_error(error: Exception, *, debug: bool) -> int:
     """Print what is wrong and what to type; give the exit code."""
-    known = error if isinstance(error, PpdmError) else _unexpected(error)
+    failure = error
+    if not isinstance(failure, PpdmError):  # its text may quote a cell, the name of its kind does not
+        failure = PpdmError(
+            f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
+            "Run again with --debug to see where, and report it.",
+        )
     if debug:
         typer.echo("".join(traceback.format_exception(error)), err=True)
     if debug and isinstance(error, EngineError) and error.engine_text:
         typer.echo(f"The engine's words: {error.engine_text}", err=True)
-    typer.echo(f"Error: {known.problem}", err=True)
-    remedy = known.remedy
+    typer.echo(f"Error: {failure.problem}", err=True)
+    remedy = failure.remedy
     for advice, typed in _WITH_OPTIONS.items():
         remedy = remedy.replace(advice, typed)
     if remedy:
         typer.echo(remedy, err=True)
-    return known.exit_code if known is error else UNEXPECTED_EXIT
-
-
-def _unexpected(error: Exception) -> PpdmError:
-    """Name the kind of an error, never its text, which may quote a cell."""
-    return PpdmError(
-        f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
-        "Run again with --debug to see where, and report it.",
-    )
+    return failure.exit_code if failure is error else UNEXPECTED_EXIT
 
 
 _WORDS = {"SIGTERM": "Terminated.", "SIGHUP": "Hung up."}
@@ -159,16 +156,16 @@ class Stopping(SignalHandler):
 @contextlib.contextmanager
 def stopping(*, commits_once: bool) -> Iterator[Stopping]:
     """Listen to what asks the command to stop; signals that the process was started ignoring stay ignored."""
-    found = Stopping()
-    token = on_commit.set(found.settle if commits_once else None)
+    listener = Stopping()
+    token = on_commit.set(listener.settle if commits_once else None)
     main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in SIGNALS if main}
     before = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
     for number in before:
-        signal.signal(number, found)
+        signal.signal(number, listener)
     try:
         with watched_signals():
-            yield found
+            yield listener
     finally:
         on_commit.reset(token)
         for number, handler in before.items():

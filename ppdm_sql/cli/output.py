@@ -49,13 +49,8 @@ Debug = Annotated[
 
 
 def print_tables(tables: Sequence[Titled], form: Format) -> None:
-    """Print tables on stdout.
-
-    Args:
-        tables: What to print; a single table may have an empty title.
-        form: ``json`` is one document, an object by title, or an array for a single untitled table;
-            ``jsonl`` has one object a row, and where there are titles their key is ``table``.
-    """
+    # json is one document, an object by title, or an array for a single untitled table;
+    # jsonl has one object a row, and where there are titles their key is "table"
     _WRITERS[form]([ResultTable(*table) for table in tables])
     sys.stdout.flush()
 

@@ -204,10 +204,10 @@ def _part(
     if not is_dataclass(kind):
         return [one], lambda words: words[one.name]
     hints = get_type_hints(kind, include_extras=True)
-    asked = [
+    items = [
         item for item in fields(kind) if item.name not in lacks and hasattr(hints[item.name], "__metadata__")
     ]
-    members = [_keyword(item.name, hints[item.name], item.default) for item in asked]
+    members = [_keyword(item.name, hints[item.name], item.default) for item in items]
     return members, lambda words: one.annotation(**{item.name: words[item.name] for item in members})
 
 
@@ -222,8 +222,8 @@ def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
         if word is None or word == []:
             continue
         reader = READERS.get(option.name) or READERS.get(option.form)
-        read = word if reader is None else reader(option.flags, word)
-        given[option.name] = not read if option.negated else read
+        value = word if reader is None else reader(option.flags, word)
+        given[option.name] = not value if option.negated else value
     return given
 
 
@@ -260,10 +260,10 @@ _TYPE = re.compile(r'(?:"[^"]*"|\([^)]*\)|[^,"(])+')
 
 def assignment(option: str, text: str) -> tuple[str, str]:
     """Read ``COLUMN=VALUE``; a name that holds an equals sign is quoted."""
-    found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="\s][^=]*)=(.+)', text, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="\s][^=]*)=(.+)', text, re.DOTALL)
+    if match is None:
         raise InvalidOption(f"{option} {text!r} names no column.", f"Write it as {option} COLUMN=VALUE.")
-    return _bare(found[1].strip()), found[2].strip()
+    return _bare(match[1].strip()), match[2].strip()
 
 
 def range_of(text: str) -> tuple[str, tuple[str, str]]:
@@ -283,8 +283,8 @@ def _identifier(flag: str, text: str) -> tuple[str, str]:
 
 def _bare(text: str) -> str:
     """Give the name that quotes stand around, as they must in other options."""
-    found = re.fullmatch(r'"((?:[^"]|"")+)"', text)
-    return text if found is None else found[1].replace('""', '"')
+    match = re.fullmatch(r'"((?:[^"]|"")+)"', text)
+    return text if match is None else match[1].replace('""', '"')
 
 
 def _named(flag: str, text: str) -> tuple[str, str]:
@@ -294,14 +294,14 @@ def _named(flag: str, text: str) -> tuple[str, str]:
 
 def _bins(flag: str, text: str) -> tuple[str, int | Sequence[str]]:
     """Read a number of bins, or edges between commas."""
-    name, found = _named(flag, text)
-    if "," in found and name:
-        return name, [edge.strip() for edge in found.split(",")]
-    if not found.isdecimal():
+    name, bins = _named(flag, text)
+    if "," in bins and name:
+        return name, [edge.strip() for edge in bins.split(",")]
+    if not bins.isdecimal():
         raise InvalidOption(
             f"{flag} {text!r} is no number of bins.", f"Write it as {flag} 5 or {flag} A=0,10,20."
         )
-    return name, int(found)
+    return name, int(bins)
 
 
 def _bounds(flag: str, text: str) -> tuple[str, str]:

@@ -38,7 +38,7 @@ class NoiseAsked(Options):
 
 
 @takes()
-def privacy(asked: NoiseAsked, form: OutputFormat = Format.table, debug: Debug = False) -> None:
+def privacy(request: NoiseAsked, form: OutputFormat = Format.table, debug: Debug = False) -> None:
     """If one can say with some confidence that a value lies in an interval, the width of that interval is the
     privacy at that confidence; the level is its share of the range.
 
@@ -47,13 +47,13 @@ def privacy(asked: NoiseAsked, form: OutputFormat = Format.table, debug: Debug =
     ppdm privacy gaussian --scale 2500 --range 20000,150000
     ppdm privacy uniform --level 100% --range 20000,150000 --confidence 99.9%
     """
-    if asked.kind is None:
-        if (asked.scale, asked.level, asked.range) != (None, None, None):
+    if request.kind is None:
+        if (request.scale, request.level, request.range) != (None, None, None):
             raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLE}.")
         print_tables([table_1()], form)
         return
-    check_choice("noise", asked.kind, METRICS)
-    print_tables([_computed(cast(Metric, asked.kind), asked)], form)
+    check_choice("noise", request.kind, METRICS)
+    print_tables([_computed(cast(Metric, request.kind), request)], form)
 
 
 def table_1() -> Titled:
@@ -65,27 +65,22 @@ def table_1() -> Titled:
     return "", ("noise", *(f"{100 * confidence:g} %" for confidence in CONFIDENCES), "in units of"), rows
 
 
-def _computed(kind: Metric, asked: NoiseAsked) -> Titled:
-    if (asked.scale is None) == (asked.level is None) or asked.range is None:
+def _computed(kind: Metric, request: NoiseAsked) -> Titled:
+    if (request.scale is None) == (request.level is None) or request.range is None:
         raise InvalidOption(
             "Give either the scale of the noise or a level, and the range of the column.",
             f"Write {EXAMPLE}, or --level 100% instead of --scale.",
         )
-    _, (lower, upper) = range_of(f"column={asked.range}")
-    width, confidence = _width(lower, upper), float(read_share(asked.confidence, "--confidence"))
-    if asked.level:
-        found = scale_for(kind, _positive(read_share(asked.level, "--level")), width, confidence)
+    _, (lower, upper) = range_of(f"column={request.range}")
+    width, confidence = _width(lower, upper), float(read_share(request.confidence, "--confidence"))
+    if request.level:
+        scale = scale_for(kind, _positive(read_share(request.level, "--level")), width, confidence)
     else:
-        found = asked.scale or 0
-    found = _positive(found)
-    row = (
-        kind,
-        found,
-        level_of(kind, found, width, confidence),
-        confidence,
-        interval_width(kind, found, confidence),
-    )
-    return "", ("noise", "scale", "level", "confidence", "width of the interval"), [row]
+        scale = request.scale or 0
+    scale = _positive(scale)
+    level, interval = level_of(kind, scale, width, confidence), interval_width(kind, scale, confidence)
+    heads = ("noise", "scale", "level", "confidence", "width of the interval")
+    return "", heads, [(kind, scale, level, confidence, interval)]
 
 
 def _width(lower: str, upper: str) -> float:

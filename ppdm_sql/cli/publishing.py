@@ -208,19 +208,19 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
         if "keep_best" in given
         else common.using(IN_MEMORY if made_for_nothing else database)
     ) as db:
-        found = db.compare(**given)
+        comparison = db.compare(**given)
     if common.sql:
         return
-    print_tables(found.tables(), common.form)
+    print_tables(comparison.tables(), common.form)
     if "page" in given:
         common.say(f"Wrote {given['page']}. It is for the owner only.")
-    if found.best is not None:
-        common.say(f"Published {found.best.name}.")
-        _say_next(database, found.best.name, common)
-    if found.interrupted:
+    if comparison.best is not None:
+        common.say(f"Published {comparison.best.name}.")
+        _say_next(database, comparison.best.name, common)
+    if comparison.interrupted:
         notice("Interrupted: not all was compared.")
         raise typer.Exit(INTERRUPTED_EXIT)
-    if all(row.numbers.records is None for row in found.rows):
+    if all(row.numbers.records is None for row in comparison.rows):
         raise typer.Exit(1)
 
 
@@ -238,8 +238,9 @@ def print_release(release: Release, database: Path, common: Common, exported: Ex
     short = short_names(row.requirements) if common.form is Format.table else {}
     numbered = list(enumerate(row.requirements, start=1)) if short else []
     listed = [("requirements", ("number", "requirement"), numbered)] if short else []
-    told = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
-    as_data = told if common.form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
+    notices = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
+    # stderr has them for whoever reads
+    as_data = notices if common.form in (Format.json, Format.jsonl) else []
     measured = with_short_names(ResultTable("measures", Measured._fields, measures), short)
     print_tables([*listed, measured, *as_data], common.form)
     _announce(row, database, steps, common, exported)
@@ -287,8 +288,8 @@ def promised(row: CatalogueRow) -> str:
 
 def _announce(row: CatalogueRow, database: Path, steps: int, common: Common, exported: Exported) -> None:
     descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
-    made = "Made" if is_memory(database) else "Published"
-    common.say(f"{made} {row.release}: {_counted(row)}{descent}.")
+    done = "Made" if is_memory(database) else "Published"
+    common.say(f"{done} {row.release}: {_counted(row)}{descent}.")
     if is_memory(database):
         return
     if (location := row.parameters.get(LOCATION)) is not None:

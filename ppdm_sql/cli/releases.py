@@ -277,9 +277,9 @@ def attack(database: DatabasePath, given: Given, common: Common) -> None:
     ppdm attack bank.duckdb customers_safe --record
     """
     with common.using(database, write=given.get("record", False)) as db:
-        found = db.attack(**given)
-    print_tables(found.tables(), common.form)
-    raise typer.Exit(0 if found.holds else 1)
+        attacks = db.attack(**given)
+    print_tables(attacks.tables(), common.form)
+    raise typer.Exit(0 if attacks.holds else 1)
 
 
 @takes(ExportRequest, lacks=["form", "sql", "attach"])
@@ -361,6 +361,6 @@ def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     with common.using(database, write=True) as db:
         from ppdm_sql.sql_calls.describing import published
 
-        found = published(db, given["name"])
-        found.drop()
-    common.say(f"Dropped {found.name}.")
+        release = published(db, given["name"])
+        release.drop()
+    common.say(f"Dropped {release.name}.")

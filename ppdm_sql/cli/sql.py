@@ -178,14 +178,14 @@ def own_words(text: str) -> tuple[str, str] | None:
     from ppdm_sql.macros import macros
     from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS
 
-    said = text.partition("\n")[0].partition("Error: ")[2]
+    line = text.partition("\n")[0].partition("Error: ")[2]
     bodies = [*(macro.body for macro in macros()), *(function.body for function in FUNCTIONS)]
     bodies += [body for *_, body in NOISE_MACROS]
-    known = {found.replace("''", "'") for body in bodies for found in _RAISED.findall(body)}
-    found = max((sentence for sentence in known if said.startswith(sentence)), key=len, default=None)
-    if found is None:
+    sentences = {words.replace("''", "'") for body in bodies for words in _RAISED.findall(body)}
+    sentence = max(filter(line.startswith, sentences), key=len, default=None)
+    if sentence is None:
         return None
-    problem, given, remedy = found.removesuffix(" in column ").partition(": give ")
+    problem, given, remedy = sentence.removesuffix(" in column ").partition(": give ")
     if given:
         return f"{problem}.", f"Give {remedy}"
     problem, _, remedy = problem.rstrip(" .:").partition(". ")

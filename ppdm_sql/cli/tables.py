@@ -64,10 +64,10 @@ def audit(
     if not common.sql:
         print_tables(audit.tables(), common.form)
         absent = [
-            said_absent(sensitive, found.absent_values)
-            for found in audit.findings
-            if found.absent_values
-            for sensitive in requirement_of(found.requirement).sensitive_columns
+            said_absent(sensitive, finding.absent_values)
+            for finding in audit.findings
+            if finding.absent_values
+            for sensitive in requirement_of(finding.requirement).sensitive_columns
         ]
         for text in (*absent, *audit.notices):
             notice(f"Note: {text}")
@@ -90,30 +90,30 @@ def risk(database: DatabasePath, given: Given, common: Common) -> None:
     """
     writes = given.get("into") is not None
     with common.using(database, write=writes) as db:
-        found = db.risk(**given)
-        taken = [table.name for table in db.engine.tables()]
+        measured = db.risk(**given)
+        names = [table.name for table in db.engine.tables()]
     if common.sql:
         return
-    print_tables(found.tables(), common.form)
-    for text in found.notices:
+    print_tables(measured.tables(), common.form)
+    for text in measured.notices:
         common.say(f"Note: {text}")
-    if found.into is not None:
-        common.say(f"Made table {found.into}: keep it to yourself.")
-    if found.requirement is not None:
+    if measured.into is not None:
+        common.say(f"Made table {measured.into}: keep it to yourself.")
+    if measured.requirement is not None:
         common.say(
             "A first release. What nobody else can know, as a diagnosis, may stand in --keep instead of "
             "--require:"
         )
-        common.say(f"  {_first_release(database, given, common, found, taken)}")
+        common.say(f"  {_first_release(database, given, common, measured, names)}")
 
 
 def _first_release(
-    database: Path, given: Given, common: Common, found: ppdm_sql.TableRisk, taken: list[str]
+    database: Path, given: Given, common: Common, measured: ppdm_sql.TableRisk, names: list[str]
 ) -> str:
     """Write a command that generalizes what was measured, as it can be run."""
-    stem = re.sub(r"\W+", "_", Path(found.table).name.partition(".")[0]).strip("_") or "table"
-    name = free_name(f"{stem}_safe", taken)
-    words = ["ppdm", "generalize", str(database), given["table"], "--require", str(found.requirement)]
+    stem = re.sub(r"\W+", "_", Path(measured.table).name.partition(".")[0]).strip("_") or "table"
+    name = free_name(f"{stem}_safe", names)
+    words = ["ppdm", "generalize", str(database), given["table"], "--require", str(measured.requirement)]
     words += ["--into", name]
     if str(database) == ":memory:":
         words += ["--export", f"{stem}_safe.csv"]
@@ -148,9 +148,9 @@ def _tell_of(applied: ppdm_sql.Applied, common: Common) -> None:
     common.say(f"Made table {applied.into}: {applied.rows} rows.")
     if applied.to is not None:
         common.say(f"Wrote {applied.to}: {applied.placed} rows.")
-    for found in applied.findings:
-        if not found.holds:
-            notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
+    for finding in applied.findings:
+        if not finding.holds:
+            notice(f"Warning: {str(finding.requirement)!r} does not hold on {applied.into}.")
     if applied.left_out:
         common.say(f"{applied.left_out} records are in no class of {applied.release}, and are left out.")
     if applied.counts_persons:
@@ -175,11 +175,12 @@ def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> 
         --range salary=20000,150000 --into salaries
     """
     with common.opened(database, source=given["table"]) as db:
-        found = db.reconstruct(**given)
+        reconstruction = db.reconstruct(**given)
     if not common.sql:
-        print_tables(found.tables(), common.form)
-        stops = ", ".join(dict.fromkeys(each.stopped for each in found.distributions))
-        common.say(f"Made table {found.into}: {len(found.rows())} rows. Stopped by: {stops}.")
+        print_tables(reconstruction.tables(), common.form)
+        stops = ", ".join(dict.fromkeys(each.stopped for each in reconstruction.distributions))
+        rows = len(reconstruction.rows())
+        common.say(f"Made table {reconstruction.into}: {rows} rows. Stopped by: {stops}.")
 
 
 @takes(TrainRequest)
@@ -234,13 +235,13 @@ def predict(database: DatabasePath, given: Given, common: CommonOfSpark) -> None
     ppdm predict people.duckdb people_model /data/new --spark sc://host:15002 --into new --to /data/classes
     """
     with common.opened(database) as db:
-        made = db.predict(**given)
+        prediction = db.predict(**given)
     if not common.sql:
-        print_tables([("", (made.column, "records"), list(made.classes.items()))], common.form)
-        rows, kind = sum(made.classes.values()), "view" if made.is_view else "table"
-        common.say(f"Made {kind} {made.into}: {rows} rows.")
-        if made.to is not None:
-            common.say(f"Wrote {made.to}: {rows} rows.")
+        print_tables([("", (prediction.column, "records"), list(prediction.classes.items()))], common.form)
+        rows, kind = sum(prediction.classes.values()), "view" if prediction.is_view else "table"
+        common.say(f"Made {kind} {prediction.into}: {rows} rows.")
+        if prediction.to is not None:
+            common.say(f"Wrote {prediction.to}: {rows} rows.")
 
 
 _GENERATED = (
@@ -265,8 +266,8 @@ def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     if it does not exist.
     """
     with common.opened(database, create=True) as db:
-        made = db.generate_agrawal(**given)
+        table = db.generate_agrawal(**given)
     if not common.sql:
-        print_tables([("", ("class", "records"), list(made.classes.items()))], common.form)
+        print_tables([("", ("class", "records"), list(table.classes.items()))], common.form)
         rows = given["rows"]
-        common.say(f"Made table {given['into']}: {rows} records, seed {made.seed}.")
+        common.say(f"Made table {given['into']}: {rows} records, seed {table.seed}.")

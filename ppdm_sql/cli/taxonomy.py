@@ -52,17 +52,15 @@ def show(
 ) -> None:
     """Print a taxonomy as a tree, or with another format a row for each node."""
     with ppdm_sql.open(database, read_only=True) as db:
-        found = read_taxonomy(db.engine, name)
+        tree = read_taxonomy(db.engine, name)
     if form is Format.table:
-        branches = (
-            (depth, shown(label), "") for depth, label in zip(found.depths, found.labels, strict=True)
-        )
+        branches = ((depth, shown(label), "") for depth, label in zip(tree.depths, tree.labels, strict=True))
         sys.stdout.writelines(f"{guide}{label}\n" for guide, label, _ in drawn(branches))
     else:
-        leaves = set(found.leaves)
-        parents = (None if parent < 0 else parent for parent in found.parents)
-        nodes = enumerate(zip(parents, found.labels, found.depths, strict=True))
-        rows = [(node, *told, node in leaves) for node, told in nodes]
+        leaves = set(tree.leaves)
+        parents = (None if parent < 0 else parent for parent in tree.parents)
+        nodes = enumerate(zip(parents, tree.labels, tree.depths, strict=True))
+        rows = [(node, *cells, node in leaves) for node, cells in nodes]
         print_tables([("", ("node", "parent", "label", "depth", "leaf"), rows)], form)
 
 
@@ -109,8 +107,8 @@ def suggest(
         common.using(database) as db,
         given(db.engine, asked.table, reading.types, reading.nulls, progress=progress) as table,
     ):
-        found = asked.of(partial(suggested, db.engine, table, asked.column))
-    found.to_csv(sys.stdout if asked.into is None else asked.into)
+        draft = asked.of(partial(suggested, db.engine, table, asked.column))
+    draft.to_csv(sys.stdout if asked.into is None else asked.into)
     if asked.into is not None:
-        told = f"It lists values of {asked.column}."
-        notice(f"Wrote {asked.into}: {len(found.leaves)} leaves. {told}", quiet=quiet)
+        whose = f"It lists values of {asked.column}."
+        notice(f"Wrote {asked.into}: {len(draft.leaves)} leaves. {whose}", quiet=quiet)

@@ -57,15 +57,15 @@ def macros() -> tuple[Macro, ...]:
 
 
 def _read(step: str) -> Macro:
-    found = _HEAD.fullmatch(text(f"macros/{step}"))
-    if found is None:
+    head = _HEAD.fullmatch(text(f"macros/{step}"))
+    if head is None:
         raise ValueError(f"the head of sql/macros/{step}.sql is not that of a macro")
-    said = found.groupdict()
+    parts = head.groupdict()
     return Macro(
-        **{name: said[name] for name in ("name", "example", "title", "grain", "source")},
-        kind="MACRO TABLE" if said["table"] else "MACRO",
-        parameters=said["parameters"].replace('"', ""),
-        body=_composed(said["body"]).replace("param('version')", render(literal(__version__))),
+        **{name: parts[name] for name in ("name", "example", "title", "grain", "source")},
+        kind="MACRO TABLE" if parts["table"] else "MACRO",
+        parameters=parts["parameters"].replace('"', ""),
+        body=_composed(parts["body"]).replace("param('version')", render(literal(__version__))),
     )
 
 
@@ -78,9 +78,9 @@ def _composed(body: str) -> str:
 
 def _query(piece: str, call: re.Match[str]) -> str:
     """Write the query of a piece with the arguments of a call."""
-    written = _PIECE.search(text(f"pieces/{piece}"))
-    assert written is not None
-    given = dict(zip(written["parameters"].split(", "), call[1].split(", "), strict=True))
-    plain = re.compile(rf"'(?:[^']|'')*'|\b(?:{'|'.join(given)})\b")
-    query = plain.sub(lambda found: given.get(found[0], found[0]), written["query"])
+    macro = _PIECE.search(text(f"pieces/{piece}"))
+    assert macro is not None
+    arguments = dict(zip(macro["parameters"].split(", "), call[1].split(", "), strict=True))
+    plain = re.compile(rf"'(?:[^']|'')*'|\b(?:{'|'.join(arguments)})\b")
+    query = plain.sub(lambda name: arguments.get(name[0], name[0]), macro["query"])
     return f"({query})".replace("' || '", "")  # so that what an error says stands there as one text

@@ -49,30 +49,27 @@ def results() -> dict[str, str]:
     }
 
 
-def page(written: str) -> str:
+def page(text: str) -> str:
     r"""Put the macros' sections into the page as it stands; every example is run on the papers' tables."""
     with duckdb.connect() as connection:
         engine = Engine(connection)
         examples.write(engine)
         install(engine)
         lines = [line for macro in macros() for line in _section(connection, macro)]
-    before, _, _ = written.partition("\n## ppdm_")
-    _, view, behind = written.partition("\n## The view ")
+    before, _, _ = text.partition("\n## ppdm_")
+    _, view, behind = text.partition("\n## The view ")
     return before + "\n".join(lines) + "\n" + view + behind
 
 
 def _section(connection: duckdb.DuckDBPyConnection, macro: Macro) -> Iterator[str]:
-    """Describe one macro."""
     yield f"\n## {macro.name}({macro.parameters})\n"
     yield f"{macro.title}\n"
     answer = connection.sql(macro.example)
-    known = results()
-    described = [name for name in answer.columns if name in known]
-    if described:
+    words = results()
+    pairs = zip(answer.columns, answer.types, strict=True)
+    if lines := [f"- `{name}` {kind}: {words[name]}" for name, kind in pairs if name in words]:
         yield f"{macro.grain.capitalize()}:\n"
-        kinds = dict(zip(answer.columns, answer.types, strict=True))
-        yield from (f"- `{name}` {kinds[name]}: {known[name]}" for name in described)
-        yield ""
+        yield from (*lines, "")
     yield f"```sql\n{macro.example};\n```\n"
     yield from _table(answer.columns, sorted(answer.fetchall(), key=str))
     if macro.source:
