@@ -16,6 +16,11 @@ import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS
 
 NAMES = list(COMMANDS)
+GROUPS = {
+    "taxonomy": ("show", "add", "suggest"),
+    "generate": ("agrawal",),
+    "integrate": ("serve", "join", "keygen", "transcript"),
+}
 
 # -- help and usage -----------------------------------------------------------------------------
 
@@ -25,11 +30,16 @@ def test_help_lists_every_command() -> None:
     assert all(f"\n  {name} " in listed for name in NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_an_example_in_its_help(name: str) -> None:
-    result = ppdm(name, "--help")
-    assert result.exit_code == 0
-    assert f"Examples:\n    ppdm {name}" in result.stdout
+def test_every_command_has_an_example_in_its_help() -> None:
+    for name in NAMES:
+        result = ppdm(name, "--help")
+        assert result.exit_code == 0
+        assert f"Examples:\n    ppdm {name}" in result.stdout
+    for name, commands in GROUPS.items():
+        for command in commands:
+            assert f"\n  {command} " in ppdm(name, "--help").stdout
+            text = ppdm(name, command, "--help").stdout
+            assert re.search(rf"Examples?:\s+ppdm {name} {command} ", text)
 
 
 def test_every_command_appears_in_the_readme() -> None:
@@ -48,11 +58,8 @@ def test_misuse_exits_with_2_and_says_so_on_stderr(words: str) -> None:
     assert "Error: " in result.stderr
 
 
-def test_version_is_that_of_the_package() -> None:
+def test_version_and_folder_of_step_files_are_those_of_the_package() -> None:
     assert ppdm("--version").stdout == f"{ppdm_sql.__version__}\n"
-
-
-def test_sql_path_is_the_folder_of_the_step_files() -> None:
     folder = Path(ppdm("sql-path").stdout.strip())
     assert (folder / "examples" / "customers.sql").is_file()
 
@@ -80,14 +87,6 @@ def test_redundant_templates_are_said_to_be_so(bank: Path) -> None:
     assert "Note: 'Job -> Bankruptcy = Discharged <= 75%' follows from" in result.stderr
 
 
-def test_sql_prints_the_statements_and_changes_nothing(bank: Path) -> None:
-    before = bank.read_bytes()
-    result = suppress(bank, "--sql")
-    assert result.exit_code == 0, result.stderr
-    assert 'CREATE VIEW "' in result.stdout or "CREATE VIEW safe" in result.stdout
-    assert bank.read_bytes() == before
-
-
 def test_max_steps_stops_the_run(bank: Path) -> None:
     result = suppress(bank, "--max-steps", "1")
     assert result.exit_code == 0
@@ -98,15 +97,11 @@ def test_max_steps_stops_the_run(bank: Path) -> None:
 # -- audit and verify ---------------------------------------------------------------------------
 
 
-def test_audit_exits_with_1_where_a_requirement_fails(bank: Path) -> None:
-    result = ppdm("audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--format", "json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)
-
-
-def test_audit_exits_with_0_where_requirements_hold(bank: Path) -> None:
-    loose = TEMPLATE.replace("50%", "80%")
-    assert ppdm("audit", bank, "customers", "--count", "n", "--require", loose).exit_code == 0
+def test_audit_exits_by_whether_requirements_hold(bank: Path) -> None:
+    for require, code in ((TEMPLATE, 1), (TEMPLATE.replace("50%", "80%"), 0)):
+        result = ppdm("audit", bank, "customers", "--count", "n", "--require", require, "--format", "json")
+        assert result.exit_code == code
+        assert json.loads(result.stdout)
 
 
 def test_audit_measures_without_a_limit_and_no_other_command_does(bank: Path) -> None:
@@ -157,10 +152,9 @@ def test_audit_looks_at_a_table_without_any_requirement(bank: Path) -> None:
     assert not any(cell in result.stdout for cell in CELLS)
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "markdown"])
-def test_audit_measures_what_columns_tell_of_others_in_every_format(bank: Path, form: str) -> None:
+def test_audit_measures_what_columns_tell_of_others(bank: Path) -> None:
     asked = ("--count", "n", "--by", "Job,Country", "--sensitive", "Bankruptcy")
-    result = ppdm("audit", bank, "customers", *asked, "--format", form)
+    result = ppdm("audit", bank, "customers", *asked)
     assert result.exit_code == 0, result.stderr
     for word in ("smallest class (k)", "distinct l", "Discharged", "0.8", "prosecutor"):
         assert word in result.stdout
@@ -211,12 +205,9 @@ def test_show_of_a_wide_release_is_its_shape_unless_all_is_asked_for(bank: Path)
     assert "w3 cell" in ppdm("show", bank, "safe", "--format", "json").stdout
 
 
-def test_show_goes_back_to_an_earlier_step(released: Path) -> None:
+def test_show_goes_back_to_an_earlier_step_and_prints_partitions(released: Path) -> None:
     rows = json.loads(ppdm("show", released, "safe", "--step", "0", "--format", "json").stdout)
     assert {row["Job"] for row in rows} == {"*"}
-
-
-def test_show_prints_partitions(released: Path) -> None:
     assert json.loads(ppdm("show", released, "safe", "--partitions", "--format", "json").stdout)
 
 
@@ -295,11 +286,14 @@ def test_protected_values_that_do_not_occur_are_refused_unless_they_are_meant(ba
     assert ppdm("verify", bank, "safe").exit_code == 0
 
 
-def test_what_sql_prints_makes_the_release_when_it_is_run(bank: Path, tmp_path: Path) -> None:
+def test_what_sql_prints_changes_nothing_and_makes_the_release_when_it_is_run(
+    bank: Path, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy" / bank.name
     copy.parent.mkdir()
     copy.write_bytes(bank.read_bytes())
     printed = suppress(bank, "--sql").stdout
+    assert bank.read_bytes() == copy.read_bytes()
     assert re.search(r"^-- \w+: [A-Z].*\.$", printed, re.MULTILINE)
     execute(copy, printed)
     assert suppress(bank).exit_code == 0
@@ -309,9 +303,9 @@ def test_what_sql_prints_makes_the_release_when_it_is_run(bank: Path, tmp_path: 
     assert execute(copy, steps) == execute(bank, steps)
 
 
-@pytest.mark.parametrize("name", ["audit", "suppress", "swap", "train", "compare"])
-def test_usage_shows_that_a_file_needs_no_database(name: str) -> None:
-    assert f"{name} [OPTIONS] [DATABASE] [TABLE" in ppdm(name, "--help").stdout
+def test_usage_shows_that_a_file_needs_no_database() -> None:
+    for name in ("audit", "suppress", "swap", "train", "compare"):
+        assert f"{name} [OPTIONS] [DATABASE] [TABLE" in ppdm(name, "--help").stdout
 
 
 def test_a_missing_table_is_an_error_in_words_of_the_command(bank: Path) -> None:

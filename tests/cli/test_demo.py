@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 from commands import assert_explained, execute, ppdm
 
+import ppdm_sql
+
+STALE = (
+    *("demo.duckdb", "jobs.csv", "visits.csv", "customers_safe.html"),
+    *("two-parties/bank.duckdb", "two-parties/card-company.duckdb", "two-parties/bank.key"),
+)
 KEYS = "For a trial only: who made these keys can speak for both parties."
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    folder = tmp_path_factory.mktemp("demo") / "papers"
-    result = ppdm("demo", folder)
+    """The demo over the files of an earlier one, with a file of somebody's own beside them."""
+    folder = tmp_path_factory.mktemp("demo")
+    (folder / "two-parties").mkdir()
+    for name in STALE:
+        (folder / name).write_text("stale")
+    (folder / "two-parties" / "mine.txt").write_text("kept")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ppdm_sql.PpdmWarning)
+        result = ppdm("demo", folder, "--force")
     assert (result.exit_code, result.stderr.splitlines()) == (0, [KEYS])
     return folder / "demo.duckdb", result.stdout
 
@@ -104,14 +118,8 @@ def test_demo_file_opens_in_old_clients(demo: tuple[Path, str]) -> None:
 
 def test_demo_replaces_a_file_only_with_force(demo: tuple[Path, str]) -> None:
     file, _ = demo
-    mine = file.parent / "two-parties" / "mine.txt"
-    mine.write_text("kept")
-    refused = ppdm("demo", file.parent)
-    assert_explained(refused, code=2, problem="--force")
-    assert ppdm("demo", file.parent, "--force").exit_code == 0
-    assert mine.read_text() == "kept"
-
-
-@pytest.mark.filterwarnings("error::ppdm_sql.PpdmWarning")
-def test_demo_prints_no_warning_of_python(tmp_path: Path) -> None:
-    assert ppdm("demo", tmp_path / "papers").exit_code == 0
+    before = file.read_bytes()
+    assert_explained(ppdm("demo", file.parent), code=2, problem="--force")
+    assert file.read_bytes() == before
+    assert (file.parent / "two-parties" / "mine.txt").read_text() == "kept"
+    assert [name for name in STALE if (file.parent / name).read_bytes() == b"stale"] == []

@@ -18,19 +18,15 @@ def evaluate(file: Path, *more: str) -> list[dict[str, object]]:
     return list(json.loads(result.stdout))
 
 
-def test_the_errors_are_printed_as_one_table(released: Path) -> None:
+def test_the_errors_are_printed_as_one_table_and_the_file_stays(released: Path) -> None:
+    before = released.read_bytes()
     rows = evaluate(released)
+    assert released.read_bytes() == before
     assert [row["error"] for row in rows] == ROWS
     assert list(rows[0]) == ["error", "of", "per_cent", "deviation", "lowest", "highest"]
     errors = {str(row["error"]): row["per_cent"] for row in rows}
     assert all(0 <= float(str(errors[name])) <= 100 for name in ROWS[:5])
     assert errors["SE - BE"] == pytest.approx(float(str(errors["SE"])) - float(str(errors["BE"])), abs=0.002)
-
-
-def test_the_file_stays_as_it_is(released: Path) -> None:
-    before = released.read_bytes()
-    evaluate(released)
-    assert released.read_bytes() == before
 
 
 def test_a_test_table_is_recoded_and_predicted(released: Path) -> None:
@@ -44,20 +40,6 @@ def test_a_sample_is_said_on_stderr_unless_quiet_is_wanted(released: Path) -> No
     words = ["evaluate", released, "safe", "--seeds", "1", "--sample", "12"]
     assert "Each seed draws 12 of the 24 records" in ppdm(*words).stderr
     assert ppdm(*words, "--quiet").stderr == ""
-
-
-def test_too_many_folds_are_explained(released: Path) -> None:
-    result = ppdm("evaluate", released, "safe", "--folds", "25")
-    assert_explained(result, code=2, problem="24 records cannot fill 25 folds")
-
-
-def test_an_unknown_release_is_explained(released: Path) -> None:
-    assert_explained(ppdm("evaluate", released, "saef"), code=2, problem="'saef'")
-
-
-def test_a_source_that_has_changed_is_explained(released: Path) -> None:
-    execute(released, "UPDATE customers SET Rating = 'Good'")
-    assert_explained(ppdm("evaluate", released, "safe"), code=2, problem="'customers' is not what it was")
 
 
 def test_without_scikit_learn_the_remedy_is_told(released: Path, monkeypatch: pytest.MonkeyPatch) -> None:

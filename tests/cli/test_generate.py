@@ -49,8 +49,3 @@ def test_what_cannot_be_is_explained(tmp_path: Path) -> None:
     assert ppdm("generate", "agrawal", file, *WORDS).exit_code == 0
     assert_explained(ppdm("generate", "agrawal", file, *WORDS), code=2, problem="'people'")
     assert ppdm("generate", "agrawal", file).exit_code == 2
-
-
-def test_its_help_has_an_example() -> None:
-    assert "ppdm generate agrawal people.duckdb" in ppdm("generate", "--help").stdout
-    assert "ppdm generate agrawal people.duckdb" in ppdm("generate", "agrawal", "--help").stdout

@@ -78,17 +78,16 @@ def test_all_options_are_read(survey: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_cap_that_is_reached_is_told(survey: Path) -> None:
-    result = reconstruct(survey, "--column", "pay", *PAY, "--fraction", "0", "--max-iterations", "2")
-    assert "the cap stopped 1 of 1 iterations" in result.stderr
-    assert "Stopped by: cap." in result.stderr
-
-
-def test_nulls_and_values_outside_are_told(survey: Path) -> None:
+def test_a_cap_nulls_and_values_outside_are_told(survey: Path) -> None:
     execute(survey, "INSERT INTO answers VALUES (NULL, 1, 'Cook', true), (-500, 1, 'Cook', true)")
-    result = reconstruct(survey, "--column", "pay", *PAY)
-    assert "pay: 1 records have no value" in result.stderr
-    assert "pay: 1 values lie farther out" in result.stderr
+    result = reconstruct(survey, "--column", "pay", *PAY, "--fraction", "0", "--max-iterations", "2")
+    for words in (
+        "the cap stopped 1 of 1 iterations",
+        "Stopped by: cap.",
+        "pay: 1 records have no value",
+        "pay: 1 values lie farther out",
+    ):
+        assert words in result.stderr
 
 
 def test_the_statements_can_be_seen_without_anything_being_made(survey: Path) -> None:
@@ -123,9 +122,3 @@ def test_a_name_taken_is_an_error(survey: Path) -> None:
     execute(survey, "CREATE TABLE found AS SELECT 1 AS x")
     assert_explained(reconstruct(survey, *PAY), code=2, problem="'found' already")
     assert execute(survey, "FROM found") == [(1,)]
-
-
-def test_the_help_shows_examples() -> None:
-    result = ppdm("reconstruct", "--help")
-    assert result.exit_code == 0
-    assert "ppdm reconstruct bank.duckdb customers_noisy --column salary --into salaries" in result.stdout

@@ -273,19 +273,13 @@ def test_the_prompt_reads_lines_completes_names_and_keeps_history(bank: Path, tm
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
-def test_the_prompt_keeps_no_history_where_none_is_wanted(bank: Path, tmp_path: Path) -> None:
+def test_the_prompt_knows_dot_commands_and_keeps_no_history_where_none_is_wanted(
+    bank: Path, tmp_path: Path
+) -> None:
     terminal = Terminal(bank, tmp_path / "state", "--no-history")
     terminal.expect("ppdm>")
     terminal.type("SELECT 6 * 7;\r")
     terminal.expect("42")
-    assert terminal.leave() == 0
-    assert not (tmp_path / "state").exists()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
-def test_the_prompt_knows_the_dot_commands_of_a_shell(bank: Path, tmp_path: Path) -> None:
-    terminal = Terminal(bank, tmp_path, "--no-history")
-    terminal.expect("ppdm>")
     terminal.type(".help\r")
     terminal.expect("CALL ppdm_releases(); lists the releases.")
     terminal.type(".tables\r")
@@ -296,3 +290,4 @@ def test_the_prompt_knows_the_dot_commands_of_a_shell(bank: Path, tmp_path: Path
     terminal.type(".quit\r")
     _, status = os.waitpid(terminal.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
+    assert not (tmp_path / "state").exists()

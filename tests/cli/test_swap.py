@@ -60,21 +60,12 @@ def test_all_options_are_read_and_recorded(bank: Path) -> None:
 
 def test_numbers_are_swapped_in_bins(bank: Path) -> None:
     execute(bank, "CREATE TABLE paid AS SELECT *, No * 100 AS pay FROM policies")
-    words = [
-        "--confidential",
-        "pay,Amount",
-        "--by",
-        "Age,Gender,Location",
-        "--proportion",
-        "0.5",
-        "--into",
-        "safe",
-    ]
+    words = ["--confidential", "pay,Amount", "--by", "Age,Gender,Location", "--proportion", "0.5"]
     edges = ["--bins", "pay=0,500,1000,2000"]
-    assert ppdm("swap", bank, "paid", *words, *edges).exit_code == 0
+    assert ppdm("swap", bank, "paid", *words, *edges, "--into", "safe").exit_code == 0
     shown = execute(bank, "SELECT DISTINCT pay FROM safe ORDER BY pay")
     assert shown == [("[0, 500)",), ("[1000, 2000)",), ("[500, 1000)",)]
-    equal = ppdm("swap", bank, "paid", *words[:-1], "safe2", "--bins", "2")
+    equal = ppdm("swap", bank, "paid", *words, "--into", "safe2", "--bins", "2")
     assert equal.exit_code == 0, equal.stderr
     assert len(execute(bank, "SELECT DISTINCT pay FROM safe2")) == 2
 

@@ -34,12 +34,6 @@ def jobs(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("command", ["show", "add", "suggest"])
-def test_every_command_has_an_example_in_its_help(command: str) -> None:
-    assert f"  {command} " in ppdm("taxonomy", "--help").stdout
-    assert f"Example: ppdm taxonomy {command} " in ppdm("taxonomy", command, "--help").stdout
-
-
 def test_the_help_says_that_a_draft_lists_values() -> None:
     said = " ".join(ppdm("taxonomy", "suggest", "--help").stdout.split())
     assert "The draft lists values of the column: it is the owner's" in said

@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,7 @@ CALLS = {
     if macro.parameters
 }
 """What each macro is called with beside the table, by the names of its parameters."""
+OF_VALUES = [macro for macro, call in CALLS.items() if "'s'" in call]
 HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
 
@@ -73,6 +76,10 @@ def with_macros() -> duckdb.DuckDBPyConnection:
     return con
 
 
+shared = cache(with_macros)
+"""The database of all random tables, one after the other: the macros take longer to make than to call."""
+
+
 @pytest.fixture
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
     with with_macros() as opened:
@@ -86,9 +93,9 @@ class Case:
 
     def __init__(self, names: Sequence[str], kind: str, rows: list[Row]) -> None:
         self.qi, self.sensitive, self.kind = list(names[:2]), names[2], kind
-        self.con = with_macros()
+        self.con = shared()
         p, q, s = map(quoted, names)
-        self.con.execute(f"CREATE TABLE t ({p} VARCHAR, {q} INTEGER, {s} {kind})")
+        self.con.execute(f"CREATE OR REPLACE TABLE t ({p} VARCHAR, {q} INTEGER, {s} {kind})")
         if rows:
             self.con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
         self.classes: dict[Row, Counter[Any]] = defaultdict(Counter)
@@ -291,7 +298,8 @@ def test_recursive_diversity_is_the_first_value_over_the_rarer_ones(case: Case, 
 @HALF
 @given(cases(least=1), st.integers(0, 24))
 def test_presence_is_the_share_of_the_population_that_is_in_the_table(case: Case, size: int) -> None:
-    case.con.execute("CREATE TABLE everybody AS FROM t UNION ALL FROM t LIMIT $size", {"size": size})
+    people_of = "CREATE OR REPLACE TABLE everybody AS FROM t UNION ALL FROM t LIMIT $size"
+    case.con.execute(people_of, {"size": size})
     names = ", ".join(map(quoted, case.qi))
     people = Counter(case.con.execute(f"SELECT {names} FROM everybody").fetchall())
     found = case.con.execute("FROM ppdm_presence('t', $qi, 'everybody')", {"qi": case.qi}).fetchall()
@@ -402,25 +410,25 @@ def test_views_temporary_tables_and_attached_databases_are_measured(
     assert answers(con, name) == answers(con, "t")
 
 
-@pytest.mark.parametrize("macro", CALLS)
-def test_a_name_of_a_with_clause_can_be_measured(con: duckdb.DuckDBPyConnection, macro: str) -> None:
-    call = CALLS[macro].replace("'t'", "'few'")
-    query = f"WITH few AS (FROM t WHERE p = 'nobody') SELECT * FROM ppdm_{macro}('few', {call})"
+def test_a_name_of_a_with_clause_can_be_measured(con: duckdb.DuckDBPyConnection) -> None:
     nobody = (0, 0, None, None, 0, None, None, None), (0, 0, 0, None, None)
-    assert con.execute(query).fetchall() in ([], *([row] for row in nobody))
+    for macro, arguments in CALLS.items():
+        call = arguments.replace("'t'", "'few'")
+        query = f"WITH few AS (FROM t WHERE p = 'nobody') SELECT * FROM ppdm_{macro}('few', {call})"
+        assert con.execute(query).fetchall() in ([], *([row] for row in nobody))
 
 
-@pytest.mark.parametrize("macro", CALLS)
-def test_the_macros_of_an_attached_file_can_be_called(tmp_path: Path, macro: str) -> None:
+def test_the_macros_of_an_attached_file_can_be_called(tmp_path: Path) -> None:
     file = tmp_path / "with macros.duckdb"
     with ppdm_sql.open(file, create=True) as db:
         db.install()
     with duckdb.connect() as con:
         con.execute("CREATE TABLE t AS SELECT 'x' AS p, 1 AS q, 'a' AS s")
         con.execute(f"ATTACH '{file}' AS f (READ_ONLY)")
-        rows = 2 if macro == "minimal_uniques" else 1
-        for place in ("f.ppdm", "f.main"):
-            assert len(con.execute(f"FROM {place}.ppdm_{macro}('t', {CALLS[macro]})").fetchall()) == rows
+        for macro, call in CALLS.items():
+            rows = 2 if macro == "minimal_uniques" else 1
+            for place in ("f.ppdm", "f.main"):
+                assert len(con.execute(f"FROM {place}.ppdm_{macro}('t', {call})").fetchall()) == rows
 
 
 def test_arguments_can_be_parameters_and_are_named(con: duckdb.DuckDBPyConnection) -> None:
@@ -430,14 +438,12 @@ def test_arguments_can_be_parameters_and_are_named(con: duckdb.DuckDBPyConnectio
     assert sorted(con.execute(named).fetchall(), key=str) == [("x", 3, 2, 1.889881574842), (None, 1, 1, 1.0)]
 
 
-@pytest.mark.parametrize("macro", CALLS)
-def test_settings_of_the_connection_change_no_answer(con: duckdb.DuckDBPyConnection, macro: str) -> None:
+def test_settings_of_the_connection_change_no_answer(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE numbers AS SELECT p, q, CAST(q AS INTEGER) AS s FROM t")
-    query = f"SELECT * FROM ppdm_{macro}('numbers', {CALLS[macro]})"
-    ordinary = con.execute(query).fetchall()
+    ordinary = [sorted(rows, key=str) for rows in answers(con, "numbers")]
     con.execute("SET integer_division = true; SET default_order = 'DESC'")
     con.execute("SET default_null_order = 'NULLS FIRST'")
-    assert sorted(con.execute(query).fetchall(), key=str) == sorted(ordinary, key=str)
+    assert [sorted(rows, key=str) for rows in answers(con, "numbers")] == ordinary
 
 
 # -- names that are not -----------------------------------------------------------------------------
@@ -470,29 +476,24 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("table", ["t", "nobody"])
 @pytest.mark.parametrize("given", LISTS)
 def test_a_list_of_columns_that_cannot_be_is_an_error_and_never_a_narrower_answer(
-    con: duckdb.DuckDBPyConnection, table: str, given: str
+    con: duckdb.DuckDBPyConnection, given: str
 ) -> None:
     con.execute("CREATE TABLE nobody AS FROM t LIMIT 0")
-    for macro, call in CALLS.items():
-        arguments = call.replace("['p', 'q']", given)
+    for macro, table in product(CALLS, ("t", "nobody")):
+        arguments = CALLS[macro].replace("['p', 'q']", given)
         with pytest.raises(duckdb.Error, match=LISTS[given]):
             con.execute(f"FROM ppdm_{macro}('{table}', {arguments})").fetchall()
 
 
-@pytest.mark.parametrize("table", ["t", "nobody"])
 @pytest.mark.parametrize("given", COLUMNS)
-def test_a_sensitive_column_that_cannot_be_is_an_error(
-    con: duckdb.DuckDBPyConnection, table: str, given: str
-) -> None:
+def test_a_sensitive_column_that_cannot_be_is_an_error(con: duckdb.DuckDBPyConnection, given: str) -> None:
     con.execute("CREATE TABLE nobody AS FROM t LIMIT 0")
-    for macro, call in CALLS.items():
-        if "'s'" in call:
-            arguments = call.replace("['p', 'q']", "['p']").replace("'s'", given)
-            with pytest.raises(duckdb.Error, match=COLUMNS[given]):
-                con.execute(f"FROM ppdm_{macro}('{table}', {arguments})").fetchall()
+    for macro, table in product(OF_VALUES, ("t", "nobody")):
+        arguments = CALLS[macro].replace("['p', 'q']", "['p']").replace("'s'", given)
+        with pytest.raises(duckdb.Error, match=COLUMNS[given]):
+            con.execute(f"FROM ppdm_{macro}('{table}', {arguments})").fetchall()
 
 
 @pytest.mark.parametrize(
@@ -583,7 +584,7 @@ def test_with_persons_recursive_diversity_and_presence_are_those_of_the_audit(
     case.con.execute("UPDATE t SET who = $people[rowid + 1]", {"people": people})
     names, given = ", ".join(map(quoted, case.qi)), {"qi": case.qi}
     case.con.execute(
-        f"""CREATE TABLE everybody AS SELECT DISTINCT {names}, who FROM t
+        f"""CREATE OR REPLACE TABLE everybody AS SELECT DISTINCT {names}, who FROM t
         UNION ALL (SELECT {names}, NULL FROM t LIMIT {strangers})"""
     )
     sizes = {
@@ -609,16 +610,14 @@ def test_with_persons_recursive_diversity_and_presence_are_those_of_the_audit(
     assert min(row[3] for row in presence) == audited(f"k-map >= 1 on {names} in everybody")
 
 
-@pytest.mark.parametrize("macro", CALLS)
-def test_one_row_a_person_changes_no_answer(con: duckdb.DuckDBPyConnection, macro: str) -> None:
+def test_one_row_a_person_changes_no_answer(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE u AS SELECT *, rowid AS who FROM t")
-    plain, persons = (
-        con.execute(f"SELECT * FROM ppdm_{macro}('u', {CALLS[macro]}{rest}) ORDER BY ALL").fetchall()
-        for rest in ("", ", person := 'WHO'")
-    )
-    assert plain == persons
-    as_before = con.execute(f"SELECT * FROM ppdm_{macro}('u', {CALLS[macro]}, NULL) ORDER BY ALL").fetchall()
-    assert as_before == plain
+    for macro, call in CALLS.items():
+        plain, persons, without = (
+            con.execute(f"SELECT * FROM ppdm_{macro}('u', {call}{rest}) ORDER BY ALL").fetchall()
+            for rest in ("", ", person := 'WHO'", ", NULL")
+        )
+        assert plain == persons == without
 
 
 PEOPLE = {"'nobody'": "nobody", "'p'": "person column is in", "7": "One column is needed as person"}
@@ -626,23 +625,16 @@ PEOPLE |= {
     "['p']": "One column is needed as person",
     "'.*'": r"\.\*",
     "'gone'": "A person is NULL in column gone",
+    "'S'": r"The person column is the \w+ one, too: S",
 }
 
 
-@pytest.mark.parametrize("macro", CALLS)
 @pytest.mark.parametrize("person", PEOPLE)
-def test_a_person_column_that_cannot_be_is_an_error(
-    con: duckdb.DuckDBPyConnection, macro: str, person: str
-) -> None:
+def test_a_person_column_that_cannot_be_is_an_error(con: duckdb.DuckDBPyConnection, person: str) -> None:
     con.execute("ALTER TABLE t ADD COLUMN gone INTEGER; UPDATE t SET gone = rowid WHERE rowid > 0")
-    with pytest.raises(duckdb.Error, match=PEOPLE[person]):
-        con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := {person})").fetchall()
-
-
-@pytest.mark.parametrize("macro", [macro for macro, call in CALLS.items() if "'s'" in call])
-def test_a_sensitive_column_is_no_person(con: duckdb.DuckDBPyConnection, macro: str) -> None:
-    with pytest.raises(duckdb.Error, match=r"The person column is the \w+ one, too: S"):
-        con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := 'S')").fetchall()
+    for macro in OF_VALUES if person == "'S'" else CALLS:
+        with pytest.raises(duckdb.Error, match=PEOPLE[person]):
+            con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := {person})").fetchall()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -662,14 +654,6 @@ def test_a_person_column_of_any_name_is_found(con: duckdb.DuckDBPyConnection, na
 
 
 # -- the reference ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("macro", macros(), ids=lambda macro: macro.name)
-def test_the_example_of_a_macro_runs_on_the_example_tables(macro: Any) -> None:
-    with duckdb.connect() as con:
-        examples.write(Engine(con))
-        ppdm_sql.open(con).install()
-        assert con.execute(macro.example).fetchall()
 
 
 def test_every_file_of_the_family_is_a_macro() -> None:

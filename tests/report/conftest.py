@@ -11,16 +11,25 @@ PageFiles = dict[tuple[str, str], Path]
 
 
 @pytest.fixture(scope="session")
-def page_files(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
-    folder, found = tmp_path_factory.mktemp("pages"), {}
+def told_to_owners() -> dict[str, tuple[str, ...]]:
+    """What is said of the release of each method, beside its rows; filled with the pages."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def page_files(
+    tmp_path_factory: pytest.TempPathFactory, told_to_owners: dict[str, tuple[str, ...]]
+) -> PageFiles:
+    folder, files = tmp_path_factory.mktemp("pages"), {}
     with open_examples() as db:
         for method in METHODS:
             made = release(db, method)
+            told_to_owners[method] = (made.row().source, *made.notices)
             for edition in EDITIONS:
                 public = edition == "public"
                 page(made, folder, public=public)
-                found[method, edition] = folder / f"{made.name}{'-public' if public else ''}.html"
-    return found
+                files[method, edition] = folder / f"{made.name}{'-public' if public else ''}.html"
+    return files
 
 
 @pytest.fixture(scope="session")

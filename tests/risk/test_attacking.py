@@ -275,7 +275,7 @@ VALUES = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from(["x", "y", "z", None])), min_size=1, max_size=12)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS)
 def test_sums_agree_with_brute_force(rows: Sequence[tuple[str | None, ...]]) -> None:
     with duckdb.connect() as con:
