@@ -3,8 +3,8 @@
 The cut of a new version refines that of the version before, whose steps are performed again. Each record is
 in the cohort of the version in which it entered, and the cohort groups records as a column of every
 requirement does, without being released. New records whose classes hold too few of them wait. Records that
-leave a class take the rest of their cohort with them where they, or those that stay, would break a
-requirement by themselves.
+leave a class take others of their cohort with them where they would break a requirement by themselves, and
+all where those that stay would.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.keys import drawn_key, keyed_text, one_text, private
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stand_in
 from ppdm_sql.engine.statements import Statement, bind, joined, sql
@@ -40,6 +41,7 @@ from ppdm_sql.release.versions import (
     departed_rows,
     in_broken,
     in_cohorts,
+    key,
     stored,
     versions_of,
 )
@@ -199,23 +201,34 @@ class Growth:
             )
 
     def _with_their_cohort(self, rows: Table) -> Table:
-        """Let the rest of a cohort leave a class where those that leave, or stay, break a requirement."""
+        """Let others of a cohort leave a class with those that would break a requirement by themselves.
+
+        They are drawn by a key that is thrown away, more of them until those that leave keep the
+        requirements; all go where those that stay would not.
+        """
         assert self.before is not None
-        engine, people, before = self.run.engine, self.before.last.shape.people, -1
-        asked = in_cohorts(self.run.promised)
-        while (leaving := _count(engine, rows, GONE)) not in (0, before):
-            before = leaving
+        engine, last = self.run.engine, self.before.last.shape
+        asked, most = in_cohorts(self.run.promised), 1
+        drawn = keyed_text(one_text(key("r")), *private(engine, drawn_key().derived("ppdm departures")))
+        place = "row_number() OVER (PARTITION BY r.record_gone, {of} ORDER BY {drawn}) AS record_number"
+        of = [column(name, "r") for name in (*last.masked, COHORT)]
+        numbered = sql("SELECT r.*, {place} FROM {t} AS r", place=sql(place, of=of, drawn=drawn), t=rows)
+        rows = engine.materialize("drawn", numbered)
+        while 0 < _count(engine, rows, GONE) < engine.size(rows):
             parts = [
                 engine.overlay(
                     sql("SELECT * FROM {t} AS r WHERE r.record_gone = {side}", t=rows, side=sql(side))
                 )
                 for side in ("TRUE", "FALSE")
             ]
-            broken = [
-                where for part in parts if (where := in_broken(engine, part, asked, people)) is not None
-            ]
+            leave, stay = (in_broken(engine, part, asked, last.people) for part in parts)
+            if leave is None and stay is None:
+                break
+            more = [sql("({b} AND r.record_number <= {n})", b=leave, n=most)] if leave is not None else []
+            more += [stay] if stay is not None else []
             spread = "SELECT r.* REPLACE ({any} AS record_gone) FROM {t} AS r"
-            rows = engine.materialize("leaving", sql(spread, any=joined([GONE, *broken], " OR "), t=rows))
+            rows = engine.materialize("leaving", sql(spread, any=joined([GONE, *more], " OR "), t=rows))
+            most += 1 + most // 4
         return rows
 
     def _ready(self, arrivals: Table) -> Table:
