@@ -43,6 +43,7 @@ def test_all_options_are_read_and_recorded(shop: Path, tmp_path: Path) -> None:
     more += ["--noise", "job=retain 70%"]
     more += ["--class", "rating", "--keep", "id", "--allow-identifier", "id", "--record", "id"]
     more += ["--identifier", "ssn=pseudonym"]
+    assert ppdm("key", "new", tmp_path / "key").exit_code == 0  # one that makes pseudonyms must be there
     result = randomize(shop, *SALARY, *more, "--key-file", tmp_path / "key", "--format", "json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["measures"]
