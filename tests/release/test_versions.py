@@ -178,11 +178,11 @@ def test_who_leaves_alone_takes_others_of_the_class_along_and_does_not_return() 
         db.update("safe")
     words = " ".join(str(one.message) for one in told)
     changed = 4 - sum(ILLS[i % 3] == "ache" for i in range(10, 14))
-    assert "records of the last version are not in the table any more" in words and "do not enter" in words
+    assert "records left the table or changed" in words and "cannot enter" in words
     assert changed == 3
     assert versions(db)[1] == (2, 6 + 6 + 5, 5, 3 + changed, 0)
     add(db, people(500, 3, "cook"))
-    with pytest.warns(ppdm_sql.PpdmWarning, match="do not enter"):
+    with pytest.warns(ppdm_sql.PpdmWarning, match="cannot enter"):
         db.update("safe")
     assert run(db, "SELECT count(*) FROM ppdm.release_safe WHERE record_person IN ('p0', 'p10')") == [(0,)]
     assert db.release("safe").verify().holds

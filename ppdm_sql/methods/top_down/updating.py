@@ -189,15 +189,15 @@ class Growth:
         if left:
             more = version.gone - left
             also = (
-                f"; {more:,} more leave with them, as who is left would be told by subtraction"
+                f"; {more:,} more are taken out with them, as who left would be told by subtraction"
                 if more
                 else ""
             )
-            notice(f"{left:,} records of the last version are not in the table any more, or changed{also}.")
+            notice(f"{left:,} of the last version's records left the table or changed{also}.")
         if back:
             notice(
-                f"{back:,} records do not enter: one of the same person left before, and the two would "
-                "tell of each other."
+                f"{back:,} of the new records cannot enter: one of the same person left before, and the two "
+                "would tell of each other."
             )
 
     def _with_their_cohort(self, rows: Table) -> Table:
