@@ -82,7 +82,7 @@ def draft(
 
 def _of_release(row: CatalogueRow, folder: Path) -> Drafted:
     asked = row.record.get(ASKED)
-    if not asked or not asked["command"]:
+    if not asked:
         raise InvalidOption(
             f"The catalogue does not hold all that {row.release!r} was asked: an older version made it, or "
             "two parties.",

@@ -334,7 +334,8 @@ class Run(ABC, Generic[Transformed]):
                 self._notice_rows(draft, rows)
             return measures
 
-        more: dict[str, object] = {RECORD: {ASKED: self._asked()}}
+        asked = self.asked_again()
+        more: dict[str, object] = {RECORD: {ASKED: asked}} if asked else {}
         if self._allowed:
             more["allow_identifiers"] = list(self._allowed)
         if self.control is not None:
@@ -352,8 +353,8 @@ class Run(ABC, Generic[Transformed]):
         told = replace(draft, accept=accept, parameters=parameters, control=self.control, columns=columns)
         return replace(told, compose=lambda: self._compose(told))
 
-    def _asked(self) -> dict[str, object]:
-        """Give what is asked as a policy writes it, with the whole path of a file."""
+    def asked_again(self) -> dict[str, object]:
+        """Give what is asked as a policy writes it, with the whole path of a file; nothing where none can."""
         table = self.engine.read_as.get(self.source, {}).get("path", self.source)
         return {"command": command_of(self.request), "table": table, **written(self.request)}
 

@@ -135,6 +135,9 @@ class IntegrationRun(GeneralizationRun):
         self._ownership = Ownership.of(self.asked, own, self.source)
         return dict(self._ownership.described)
 
+    def asked_again(self) -> dict[str, object]:
+        return {}  # a policy asks one party alone
+
     @cached_property
     def _own(self) -> list[int]:
         return [place for place, name in enumerate(self.attributes) if name in self._ownership.own]
