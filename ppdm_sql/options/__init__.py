@@ -756,6 +756,8 @@ REQUESTS: Mapping[str, Any] = {
     "show": NameRequest,
     "steps": ReleaseRequest,
     "verify": ReleaseRequest,
+    "update": UpdateRequest,
+    "forget": ForgetRequest,
     "drop": NameRequest,
     "install": InstallRequest,
     "uninstall": Options,

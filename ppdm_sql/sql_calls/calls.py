@@ -121,6 +121,7 @@ PUBLISHED = "release, method, rows BIGINT, verdict, measures VARCHAR[]"
 TRAINED = "model, mode, rows BIGINT, leaves BIGINT, accuracy DOUBLE"
 DISTRIBUTIONS = "attribute, class, lower DOUBLE, upper DOUBLE, value, probability DOUBLE, records DOUBLE"
 VERIFIED = "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE"
+FORGOTTEN = "release, records BIGINT, others BIGINT, versions BIGINT, dropped BIGINT[], note"
 STEPS = "step BIGINT, attribute, parent, children VARCHAR[], score DOUBLE, gain DOUBLE, loss DOUBLE"
 ERRORS = "error, of, per_cent DOUBLE, deviation DOUBLE, lowest DOUBLE, highest DOUBLE"
 ATTACKS = (
@@ -203,6 +204,12 @@ def _verify(db: Database, given: Given) -> list[Row]:
     return verified(db.release(given["release"]).verify())
 
 
+def _forget(db: Database, given: Given) -> Iterable[Row]:
+    forgotten = db.forget(**given)
+    yield from ((*astuple(item), None) for item in forgotten.releases)
+    yield from ((None, None, None, None, None, note) for note in forgotten.notes)
+
+
 def _evaluate(db: Database, given: Given) -> Iterable[Row]:
     return (tuple(row) for table in db.evaluate(**given).tables() for row in table.rows)
 
@@ -241,6 +248,8 @@ CALLS = (
     Call("show", lambda db, given: shown(published(db, **given)), "what, value", writes=False),
     Call("steps", _steps, STEPS, writes=False),
     Call("verify", _verify, VERIFIED, writes=False),
+    Call("update", _publish(Database.update), PUBLISHED),
+    Call("forget", _forget, FORGOTTEN),
     Call("apply", lambda db, given: [applied(db.apply(**given))], APPLIED),
     Call("evaluate", _evaluate, ERRORS, writes=False),
     Call("attack", _attack, ATTACKS, writes=False),

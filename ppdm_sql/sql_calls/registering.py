@@ -102,9 +102,9 @@ def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None
     ``CALL ppdm_suppress('customers', 'customers_safe', require := ['k >= 4 on Job'], class := 'Rating')`` and
     likewise ``ppdm_audit``, ``ppdm_table_risk``, ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``,
     ``ppdm_reconstruct``, ``ppdm_train``, ``ppdm_predict``, ``ppdm_releases``, ``ppdm_models``, ``ppdm_show``,
-    ``ppdm_steps``, ``ppdm_verify``, ``ppdm_apply``, ``ppdm_evaluate``, ``ppdm_attack``, ``ppdm_compare``,
-    ``ppdm_export``,
-    ``ppdm_report``, ``ppdm_drop``, ``ppdm_generate_agrawal``, ``ppdm_install`` and ``ppdm_uninstall``;
+    ``ppdm_steps``, ``ppdm_verify``, ``ppdm_update``, ``ppdm_forget``, ``ppdm_apply``, ``ppdm_evaluate``,
+    ``ppdm_attack``, ``ppdm_compare``, ``ppdm_export``, ``ppdm_report``, ``ppdm_drop``,
+    ``ppdm_generate_agrawal``, ``ppdm_install`` and ``ppdm_uninstall``;
     they take the options of the command line by name, and return a few columns to read: everything else
     is in ``ppdm.releases``, ``ppdm.measures`` and the other tables of the schema.
     ``ppdm_generalize_value``,

@@ -490,3 +490,16 @@ def test_a_killed_process_leaves_the_versions_whole(tmp_path: Path, method: str,
             assert versions(db) == before
             assert db.release("safe").verify().holds
     assert child(0).returncode == 0
+
+
+def test_the_calls_in_sql_do_the_same() -> None:
+    db = opened([*people(0, 9, "cook"), *people(10, 9, "judge")])
+    db.suppress("visits", ["k >= 3 on job"], **OPTIONS)
+    con = db.engine.connection
+    add(db, people(100, 5, "cook"))
+    ppdm_sql.register(con)
+    assert con.sql("CALL ppdm_update('safe')").fetchall()[0][:3] == ("safe", "PDA", 23)
+    con.execute("DELETE FROM visits WHERE id = 'p0'")
+    assert con.sql("CALL ppdm_forget('p0')").fetchall() == [("safe", 2, 0, 2, [], None)]
+    with pytest.raises(duckdb.Error, match="No updatable release here holds a record of that person"):
+        con.sql("CALL ppdm_forget('p0')").fetchall()

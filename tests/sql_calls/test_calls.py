@@ -19,9 +19,9 @@ TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
 SUPPRESS = f"""CALL ppdm_suppress('customers', 'safe', require := ['{TEMPLATE}'], class := 'Rating',
     count := 'n', score := 'paper')"""
 WITHOUT_CALL = {"demo", "privacy", "integrate", "sql", "sql-path", "taxonomy", "generate"}
-WITHOUT_CALL |= {"init", "run", "check", "schema"}
+WITHOUT_CALL |= {"init", "run", "check", "schema", "key"}
 """Commands for the terminal; two parties are two processes, ``generate agrawal`` is a call of its own, and a
-policy names its database."""
+policy names its database; a key is a file."""
 
 Con = duckdb.DuckDBPyConnection
 
