@@ -41,11 +41,11 @@ def test_combinations_and_counts_equal_those_of_duckdb(
     names = [item.name for item in source.columns() if item.name != "n"]
     with ledger.engine.workspace():
         for wanted in (["text"], ["real", "single"], ["exact", "day", "moment"]):
-            table = source.collapse(ledger.engine, wanted)
+            table = source.counted(ledger.engine, wanted, None).table
             assert collected(ledger, str(table)) == grouped(edges, wanted, "count(*)", "true")
-        table = source.collapse(ledger.engine, names, "n")
-        assert table.count == "n"
-        assert collected(ledger, str(table)) == grouped(edges, names, "sum(n)::BIGINT", "n > 0")
+        counted = source.counted(ledger.engine, names, "n")
+        assert counted.count == "n"
+        assert collected(ledger, str(counted.table)) == grouped(edges, names, "sum(n)::BIGINT", "n > 0")
 
 
 def test_times_are_handed_over_as_they_are_whatever_the_settings_of_the_session_say(
@@ -63,7 +63,7 @@ def test_times_are_handed_over_as_they_are_whatever_the_settings_of_the_session_
     ledger.engine.connection.execute("SET TimeZone = 'Asia/Kolkata'")
     try:
         with ledger.engine.workspace():
-            table = SparkSource(place, folder).collapse(ledger.engine, ["moment", "day"])
+            table = SparkSource(place, folder).counted(ledger.engine, ["moment", "day"], None).table
             read = collected(ledger, f"(SELECT epoch_us(moment), day FROM {table})")
         assert place.session.conf.get(name) == "INT96"
     finally:
@@ -86,7 +86,7 @@ def test_what_is_written_to_another_disk_is_missed(
 
     monkeypatch.setattr(handover, "written", partly)
     with ledger.engine.workspace(), pytest.raises(PpdmError, match="does not see"):
-        SparkSource(place, edges).collapse(ledger.engine, ["text", "exact"])
+        SparkSource(place, edges).counted(ledger.engine, ["text", "exact"], None)
     assert not list(place.shared.iterdir())
 
 
@@ -95,7 +95,8 @@ def test_types_of_the_collapsed_table_are_those_of_the_columns(
 ) -> None:
     source = SparkSource(spark_place, edges)
     with ledger.engine.workspace():
-        table = source.collapse(ledger.engine, [item.name for item in source.columns()])
+        names = [item.name for item in source.columns()]
+        table = source.counted(ledger.engine, names, None).table
         assert ledger.engine.columns(table)[:-1] == source.columns()
         assert ledger.engine.columns(table)[-1] == (table.count, "BIGINT")
 
@@ -105,13 +106,13 @@ def test_an_empty_table_has_no_combinations(
 ) -> None:
     source = SparkSource(spark_place, parquet("empty", "SELECT 1 AS a, 'x' AS b LIMIT 0"))
     with ledger.engine.workspace():
-        assert collected(ledger, str(source.collapse(ledger.engine, ["a", "b"]))) == []
+        assert collected(ledger, str(source.counted(ledger.engine, ["a", "b"], None).table)) == []
 
 
 def test_many_combinations_arrive_whole(ledger: Database, spark_place: SparkPlace, parquet: Parquet) -> None:
     many = parquet("many", "SELECT i AS id, repeat('é', (i % 50)::INT) AS t FROM range(60000) r(i)")
     with ledger.engine.workspace():
-        table = SparkSource(spark_place, many).collapse(ledger.engine, ["id", "t"])
+        table = SparkSource(spark_place, many).counted(ledger.engine, ["id", "t"], None).table
         found = ledger.engine.query(
             f"SELECT count(*), sum(ppdm_records), bit_xor(hash(id, t)) FROM {table}", step="test"
         )
@@ -178,15 +179,15 @@ def test_columns_that_differ_by_case_are_refused(spark_place: SparkPlace, spark_
 def test_files_that_change_while_they_are_read_are_an_error(
     ledger: Database, spark_place: SparkPlace, edges: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collapse = SparkSource.collapse
+    counted = SparkSource.counted
 
     def disturbed(self: SparkSource, *args: Any) -> Any:
-        found = collapse(self, *args)
+        found = counted(self, *args)
         duckdb.sql(EDGES).write_parquet(f"{edges}/more.parquet")
         return found
 
     assert ledger.audit(edges, ["k on text"]).findings[0].reached == 1
-    monkeypatch.setattr(SparkSource, "collapse", disturbed)
+    monkeypatch.setattr(SparkSource, "counted", disturbed)
     with pytest.raises(InvalidSource, match="changed while it was read"):
         ledger.audit(edges, ["k on text"])
 
