@@ -96,9 +96,10 @@ def test_types_of_the_collapsed_table_are_those_of_the_columns(
     source = SparkSource(spark_place, edges)
     with ledger.engine.workspace():
         names = [item.name for item in source.columns()]
-        table = source.counted(ledger.engine, names, None).table
-        assert ledger.engine.columns(table)[:-1] == source.columns()
-        assert ledger.engine.columns(table)[-1] == (table.count, "BIGINT")
+        counted = source.counted(ledger.engine, names, None)
+        columns = ledger.engine.columns(counted.table)
+        assert columns[:-1] == source.columns()
+        assert columns[-1] == (counted.count, "BIGINT")
 
 
 def test_an_empty_table_has_no_combinations(
