@@ -19,6 +19,7 @@ from ppdm_sql.release.publishing import remove
 from ppdm_sql.release.versions import (
     VERSIONS,
     KeptVersion,
+    count_rows,
     departed_rows,
     in_broken,
     in_cohorts,
@@ -156,7 +157,7 @@ def _taken_out(engine: Engine, row: CatalogueRow, person: str) -> TakenOut | Non
     others = 0
     while taken := sum(_spread(engine, versions, item) for item in _broken(engine, versions, asked)):
         others += taken
-    kept = [item for item in versions if _size(engine, item.shape)]
+    kept = [item for item in versions if count_rows(engine, stored(item.shape))]
     while kept and not all(holds for _, holds in version_checks(engine, kept, asked)):
         del kept[0]
     dropped = tuple(item.number for item in versions if item not in kept)
@@ -195,14 +196,9 @@ def _spread(engine: Engine, versions: Sequence[KeptVersion], leaving: Table) -> 
 
 
 def _deleted(engine: Engine, shape: Shape, where: Statement, params: dict[str, object] | None = None) -> int:
-    before = _size(engine, shape)
+    before = count_rows(engine, stored(shape))
     engine.write(sql("DELETE FROM {t} WHERE {where}", t=stored(shape), where=where), params, step="take out")
-    return before - _size(engine, shape)
-
-
-def _size(engine: Engine, shape: Shape) -> int:
-    ((rows,),) = engine.query(sql("SELECT count(*) FROM {t}", t=stored(shape)), step="count rows")
-    return int(rows)
+    return before - count_rows(engine, stored(shape))
 
 
 def _recount(
@@ -215,7 +211,7 @@ def _recount(
         told = {
             **of,
             "version": item.number,
-            "rows": _size(engine, item.shape),
+            "rows": count_rows(engine, stored(item.shape)),
             "shape": json.dumps(now.record()),
         }
         update = "UPDATE {t} SET rows = $rows, shape = $shape WHERE release = $release AND version = $version"
@@ -226,7 +222,7 @@ def _recount(
     newest = replace(shape, persons=_persons(engine, shape))
     parameters = json.dumps({**row.parameters, SHAPE: newest.record()}, ensure_ascii=False)
     update = "UPDATE {t} SET rows = $rows, parameters = $parameters WHERE release = $release"
-    told = {**of, "rows": _size(engine, shape), "parameters": parameters}
+    told = {**of, "rows": count_rows(engine, stored(shape)), "parameters": parameters}
     engine.write(sql(update, t=Table("releases", SCHEMA)), told, step="recount")
     if dropped:
         write_macro(engine, shape, [(item.number, item.shape) for item in kept])

@@ -29,6 +29,7 @@ from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, version_macro
 
 VERSIONS = Table("versions", SCHEMA)
 COHORT = PRIVATE[-1]
+EVERY = sql("TRUE")
 
 
 @dataclass(frozen=True)
@@ -190,9 +191,16 @@ def stored(shape: Shape) -> Table:
     return shape.working or Table(shape.frozen.name, SCHEMA)
 
 
+def count_rows(engine: Engine, rows: Table, where: Statement = EVERY) -> int:
+    """Count rows, which are called ``r``."""
+    query = sql("SELECT count(*) FROM {t} AS r WHERE {where}", t=rows, where=where)
+    ((number,),) = engine.query(query, step="count rows")
+    return int(number)
+
+
 def holds_in_cohorts(engine: Engine, shape: Shape, rows: Table, requirements: Sequence[Requirement]) -> bool:
     """Tell whether every cohort of every class of some rows of a version keeps the requirements."""
-    ((some,),) = engine.query(sql("SELECT count(*) FROM {t}", t=rows), step="count rows")
+    some = count_rows(engine, rows)
     found = findings(engine, rows, in_cohorts(requirements), person=shape.people) if some else []
     return all(one.holds for one in found)
 
@@ -256,7 +264,7 @@ def in_broken(
     engine: Engine, rows: Table, requirements: Sequence[Requirement], person: Sequence[str]
 ) -> Statement | None:
     """Write whether a row of ``r`` is in a class, of the rows of a table, that breaks a requirement."""
-    if engine.query(sql("SELECT count(*) FROM {t}", t=rows), step="count rows") == [(0,)]:
+    if not count_rows(engine, rows):
         return None
     found = [
         sql(

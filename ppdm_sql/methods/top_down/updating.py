@@ -9,17 +9,17 @@ all where those that stay would.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.keys import drawn_key, keyed_text, one_text, private
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stand_in
 from ppdm_sql.engine.statements import Statement, bind, joined, sql
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.cuts import Cut, Cuts, SuppressionCut
@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRoles
-from ppdm_sql.options import options_of
+from ppdm_sql.options import DECODERS, options_of, written
 from ppdm_sql.privacy import Counts, Requirement, Value
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
@@ -37,6 +37,7 @@ from ppdm_sql.release.release import Step, Steps
 from ppdm_sql.release.versions import (
     COHORT,
     KeptVersion,
+    count_rows,
     departed_persons,
     departed_rows,
     in_broken,
@@ -120,7 +121,9 @@ class Growth:
 
     def parameters(self) -> dict[str, object]:
         """Give what is kept so that the same can be asked again."""
-        return {UPDATABLE: asked_again(self.run.request)}
+        request = self.run.request
+        looks = {"looks": dict(request.looks)} if isinstance(request, GeneralizeRequest) else {}
+        return {UPDATABLE: {"asked": written(request), **looks}}
 
     # -- who enters and who leaves ------------------------------------------------------------------
 
@@ -155,18 +158,18 @@ class Growth:
         tables = {"today": today, "version_rows": stored(shapes[-1])}
         matched = engine.materialize("last_version", bind("top_down/last_version", tables=tables))
         last = self._with_their_cohort(matched)
-        left, leaving = (_count(engine, table, GONE) for table in (matched, last))
+        left, leaving = (count_rows(engine, table, GONE) for table in (matched, last))
         gone = [departed_rows(engine, *pair) for pair in pairwise(shapes)]
         gone.append(engine.overlay(sql("SELECT * FROM {t} AS r WHERE {gone}", t=last, gone=GONE)))
         tables |= {"last_version": last, "departed_persons": departed_persons(engine, gone)}
         query = bind("top_down/arrivals", tables=tables, values={"version": number})
         arrivals = engine.materialize("arrivals", query)
         new = sql("NOT r.record_gone AND r.record_cohort = {n}", n=number)
-        arriving, back = _count(engine, arrivals, new), _count(engine, arrivals, GONE)
+        arriving, back = count_rows(engine, arrivals, new), count_rows(engine, arrivals, GONE)
         tables |= {"arrivals": arrivals, "ready_records": self._ready(arrivals) if arriving else arrivals}
         query = bind("top_down/version_records", tables=tables, values={"version": number})
         records = engine.materialize("version_records", query)
-        entered = _count(engine, records, new)
+        entered = count_rows(engine, records, new)
         self.version = Version(number, entered, leaving, arriving - entered)
         self._tell(left, back, arriving)
         return records
@@ -214,7 +217,7 @@ class Growth:
         of = [column(name, "r") for name in (*last.masked, COHORT)]
         numbered = sql("SELECT r.*, {place} FROM {t} AS r", place=sql(place, of=of, drawn=drawn), t=rows)
         rows = engine.materialize("drawn", numbered)
-        while 0 < _count(engine, rows, GONE) < engine.size(rows):
+        while 0 < count_rows(engine, rows, GONE) < engine.size(rows):
             parts = [
                 engine.overlay(
                     sql("SELECT * FROM {t} AS r WHERE r.record_gone = {side}", t=rows, side=sql(side))
@@ -369,10 +372,12 @@ class _Specializations(_Replay):
 class _Splits(_Replay):
     def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
         lower = {step.step: bounds.get((step.attribute, step.children[-1])) for step in steps}
-        kind = self.masking.dictionary.column.type
-        found = Statement(
-            f"SELECT t.text, min(d.code) FROM (SELECT unnest(CAST($texts AS VARCHAR[])) AS text) AS t "
-            f"JOIN {self.masking.dictionary.table} AS d ON d.value >= CAST(t.text AS {kind}) GROUP BY t.text"
+        dictionary = self.masking.dictionary
+        found = sql(
+            "SELECT t.text, min(d.code) FROM (SELECT unnest(CAST($texts AS VARCHAR[])) AS text) AS t "
+            "JOIN {t} AS d ON d.value >= CAST(t.text AS {type}) GROUP BY t.text",
+            t=dictionary.table,
+            type=type_tree(dictionary.column.type),
         )
         texts = [text for text in lower.values() if text is not None]
         codes: dict[str, int] = (
@@ -395,39 +400,14 @@ class _Splits(_Replay):
 
 # -- what is asked again ------------------------------------------------------------------------------
 
-
-def asked_again(request: Any) -> dict[str, object]:
-    """Give what was asked of a run as JSON can hold it, so that an update asks the same."""
-    asked: dict[str, object] = (
-        {"looks": dict(request.looks)} if isinstance(request, GeneralizeRequest) else {}
-    )
-    kind: Any = type(request)
-    for option in options_of(kind):
-        given = getattr(request, option.name)
-        if option.name in NOT_AGAIN or given == option.default or given in ((), {}):
-            continue
-        asked[option.name] = _plain(given)
-    if isinstance(request, GeneralizeRequest) and request.taxonomies:
-        asked["taxonomies"] = {name: _found_again(of) for name, of in request.taxonomies.items()}
-    return asked
+ONCE = ("types", "nulls", "show_values")
+"""Options that an update is not asked again: the catalogue knows how the source is read."""
 
 
-NOT_AGAIN = ("table", "into", "progress", "types", "nulls", "before", "show_values")
-"""What an update knows from the catalogue, or is asked anew."""
-
-
-def _plain(given: object) -> object:
-    if isinstance(given, Mapping):
-        return {str(name): _plain(value) for name, value in given.items()}
-    if isinstance(given, (list, tuple)):
-        return [_plain(value) for value in given]
-    return given if given is None or isinstance(given, (bool, int, float, str)) else str(given)
-
-
-def _found_again(taxonomy: Any) -> object:
-    """Give a taxonomy's file by its whole path, so that it is found from any folder."""
-    is_path = isinstance(taxonomy, (str, os.PathLike)) and os.path.isfile(taxonomy)
-    return os.path.abspath(taxonomy) if is_path else _plain(taxonomy)
+def _asked_again(kind: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the options that a release was asked, as its catalogue has them."""
+    known = [option for option in options_of(kind) if option.key in asked and option.name not in ONCE]
+    return {option.name: DECODERS[option.form].read(asked[option.key]) for option in known}
 
 
 def _refuse_what_does_not_last(run: RefinementRun, request: Any) -> None:
@@ -468,13 +448,6 @@ def _digest(names: Sequence[str]) -> Statement:
     return sql("md5({all})", all=joined([sql(value, t=text) for text in texts] or [sql("''")], " || "))
 
 
-def _count(engine: Engine, table: Table, where: Statement) -> int:
-    ((number,),) = engine.query(
-        sql("SELECT count(*) FROM {t} AS r WHERE {w}", t=table, w=where), step="count rows"
-    )
-    return int(number)
-
-
 # -- the surface --------------------------------------------------------------------------------------
 
 
@@ -485,7 +458,7 @@ def update(engine: Engine, release: Release, progress: Progress) -> Release:
     from ppdm_sql.options import Generalize, Suppress
 
     row = release.row()
-    if (asked := row.parameters.get(UPDATABLE)) is None:
+    if (kept := row.parameters.get(UPDATABLE)) is None:
         raise InvalidOption(
             f"The release {release.name!r} was not made with --updatable, so no version can follow it.",
             "Make it again with --updatable --person COLUMN, under another name.",
@@ -495,12 +468,15 @@ def update(engine: Engine, release: Release, progress: Progress) -> Release:
             f"The release {release.name!r} is not what was published, so no version can follow it.",
             "Run ppdm verify to see what has changed.",
         )
-    of = {**asked, "into": row.release, "before": Before.of(engine, release)}
+    method: Any = suppress if row.method == "PDA" else generalize
+    kind: Any = Suppress if method is suppress else Generalize
+    options = _asked_again(kind, kept["asked"])
+    if "looks" in kept:
+        options["looks"] = kept["looks"]
+    request = kind(table=row.source, into=row.release, before=Before.of(engine, release), **options)
     try:
         with engine.publishes(replaces=row.release):
-            if row.method == "PDA":
-                return suppress(engine, row.source, Suppress(table=row.source, **of), progress)
-            return generalize(engine, row.source, Generalize(table=row.source, **of), progress)
+            return cast(Release, method(engine, row.source, request, progress))
     except Unchanged as nothing:
         progress.notice(nothing.problem)
         return release
