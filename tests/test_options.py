@@ -21,6 +21,7 @@ from ppdm_sql.options import (
     OPTIONS,
     CompareRequest,
     Form,
+    Generalize,
     OfGeneralization,
     OfRefinement,
     Option,
@@ -271,9 +272,8 @@ def test_a_comparison_passes_on_every_option_of_a_refinement() -> None:
     options = [item for part in (OfRefinement, OfGeneralization) for item in options_of(part)]
     names = [item.name for item in options]
     made: dict[Form, Any] = {Form.text: "a", Form.number: 0.5, Form.whole: 7, Form.flag: True}
-    by_column = dict.fromkeys(
-        (Form.ranges, Form.identifiers, Form.taxonomies, Form.values, Form.types), {"a": "b"}
-    )
+    by_column = dict.fromkeys((Form.identifiers, Form.taxonomies, Form.values, Form.types), {"a": "b"})
+    by_column[Form.ranges] = {"a": (1, 2)}
     given = {item.name: (made | by_column).get(item.form, ("a",)) for item in options}
     given |= {"keep": ("kept",), "condition": ("condition",), "require": ["k >= 2 on a"], "k": None}
     given["suppress_records"] = "1%"
@@ -300,6 +300,20 @@ def test_frames_are_refused_what_their_method_does_not_take() -> None:
 def test_what_a_method_does_not_take_is_a_type_error(words: dict[str, Any]) -> None:
     with ppdm_sql.open() as db, pytest.raises(TypeError, match=next(iter(words))):
         db.generalize("t", ["k >= 2 on a"], into="safe", **words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"detail": "0.5"}, "detail must be: number. Write it as detail=1."),
+        ({"updatable": "no"}, "updatable must be: true or false. Write it as updatable=True."),
+        ({"symbol": b"?"}, "symbol must be: text."),
+        ({"ranges": {"age": 5}}, "ranges must be: struct of a list of two by column."),
+    ],
+)
+def test_what_is_not_of_the_form_is_refused_in_python(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ppdm_sql.InvalidOption, match=re.escape(words)):
+        Generalize(table="t", require=["k >= 5 on zip"], into="safe", **options)
 
 
 def test_the_reference_page_is_what_the_options_say() -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache, wraps
+from numbers import Real
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
-from ppdm_sql.errors import kind_of
+from ppdm_sql.errors import InvalidOption, kind_of
 from ppdm_sql.privacy import parse_names
 
 Value = TypeVar("Value")
@@ -147,11 +148,31 @@ class Options:
                 object.__setattr__(self, option.name, listed(given))
             elif option.form in _SEVERAL:
                 object.__setattr__(self, option.name, _several(given))
+            takes, given = _TAKES.get(option.form), getattr(self, option.name)
+            if takes is not None and given is not option.default and option.flags and not takes(given):
+                example = option.example.capitalize() if option.form is Form.flag else option.example
+                written = f"Write it as {option.name}={example}." if example else ""
+                raise InvalidOption(f"{option.name} must be: {option.form.value}.", written)
 
     def of(self, kind: Callable[..., Value]) -> Value:
         """Give what a part of the package is asked that has a dataclass of its own."""
         names = inspect.signature(kind).parameters
         return kind(**{name: given for name, given in vars(self).items() if name in names})
+
+
+def _is_two(given: object) -> bool:
+    return isinstance(given, list | tuple) and len(given) == 2
+
+
+_TAKES: Mapping[Form, Callable[[Any], bool]] = {
+    Form.text: lambda given: given is None or isinstance(given, str),
+    Form.number: lambda given: isinstance(given, Real) and not isinstance(given, bool),
+    Form.flag: lambda given: isinstance(given, bool),
+    Form.bounds: _is_two,
+    Form.ranges: lambda given: all(map(_is_two, given.values())),
+    Form.bins: lambda given: isinstance(given, int | Mapping),
+}
+"""What is said in Python is looked at before a run; what is not here, the run itself looks at."""
 
 
 def _several(given: Any) -> tuple[Any, ...]:
