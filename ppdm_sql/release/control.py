@@ -13,8 +13,9 @@ from ppdm_sql.engine.names import Table, column, free_name
 from ppdm_sql.engine.source import check_counts, check_persons
 from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable
-from ppdm_sql.release.catalogue import MOVED, CatalogueRow
+from ppdm_sql.release.catalogue import MOVED, UPDATABLE, CatalogueRow
 from ppdm_sql.release.layout import SCHEMA
+from ppdm_sql.release.versions import entered_records
 
 CONTROL = "control"
 """Key under which the parameters of a release say what share of the source was split off, if any was."""
@@ -110,10 +111,10 @@ def control_of(engine: Engine, row: CatalogueRow) -> Table | None:
 
 
 def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) -> Table:
-    """Find the records that a release was made from: its source, without those that were split off.
+    """Find the records that a release was made from: its source, without those that were split off or wait.
 
     A source, or some records of it, may be given where it is not found by the name in the catalogue. Costs a
-    copy of the source where some were split off.
+    copy of the source where some were split off, or the release is updatable.
     """
     refuse_moved(row)
     try:
@@ -123,6 +124,11 @@ def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) ->
             f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",
             "A table that lives elsewhere is first copied here; release and evaluate the copy.",
         ) from cause
+    if (kept := row.parameters.get(UPDATABLE)) is not None:
+        shape, (person,) = row.shape(engine.current()[0]), row.parameters["person"]
+        if not {person, *kept["digested"]} <= {item.name for item in engine.columns(source)}:
+            raise changed(row)
+        return entered_records(engine, source, shape, person, kept["digested"])
     control = control_of(engine, row)
     if control is None:
         return source
@@ -147,9 +153,10 @@ def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) ->
 
 def changed(row: CatalogueRow) -> InvalidSource:
     """Say that a source is not what it was."""
+    again = "Run ppdm update" if UPDATABLE in row.parameters else "Make the release anew"
     return InvalidSource(
         f"The table {row.source!r} is not what it was when {row.release!r} was made from it.",
-        "Make the release anew, then evaluate that.",
+        f"{again}, then evaluate that.",
     )
 
 

@@ -249,6 +249,27 @@ def _enters_well(engine: Engine, before: Shape, after: Shape, number: int, depar
     return engine.query(query, step="intruders") == [(0, 0)]
 
 
+def identified(source: Table, person: str, digested: Sequence[str]) -> Statement:
+    """Read a source with the private columns, in the first cohort; every text of a digest has its length before it."""
+    value = "coalesce(length({t}) || ':' || {t}, '-')"
+    texts = [sql("CAST({c} AS VARCHAR)", c=column(name, "s")) for name in digested]
+    return sql(
+        "SELECT s.*, CAST({who} AS VARCHAR) AS record_person, md5({values}) AS record_digest, "
+        "CAST(1 AS UINTEGER) AS record_cohort FROM {t} AS s",
+        who=column(person, "s"),
+        values=joined([sql(value, t=text) for text in texts] or [sql("''")], " || "),
+        t=source,
+    )
+
+
+def entered_records(
+    engine: Engine, source: Table, shape: Shape, person: str, digested: Sequence[str]
+) -> Table:
+    """Give the records of a source that are in a version, without those that wait or left with others."""
+    tables = {"today": engine.overlay(identified(source, person, digested)), "version_rows": stored(shape)}
+    return engine.materialize("entered_records", bind("release/entered_records", tables=tables))
+
+
 def same(left: Sequence[exp.Column], right: Sequence[exp.Column]) -> Statement:
     """Write that columns are equal, NULL being a value."""
     pairs = zip(left, right, strict=True)

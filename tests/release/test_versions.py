@@ -159,6 +159,23 @@ def test_a_later_cut_shows_more_and_no_version_is_made_of_nothing() -> None:
     assert len(versions(db)) == 2
 
 
+def test_a_version_is_attacked_and_evaluated_beside_the_records_that_are_in_it() -> None:
+    db = opened([*people(0, 6, "a"), *people(10, 6, "b"), ("p40", "a", "x", "flu")])
+    options = OPTIONS | {"class_column": "ill", "keep": []}
+    db.suppress("visits", [f"k >= {K} on job, town"], **options)
+    run(db, "DELETE FROM visits WHERE id = 'p40'")  # two others go along
+    add(db, [*people(20, 4, "a"), *people(30, 1, "b")])  # the last one waits
+    db.update("safe")
+    assert versions(db)[1] == (2, 14, 4, 3, 1)
+    attacks = db.attack("safe", known=["job"]).attacks
+    assert {one.attack for one in attacks} >= {"linkage", "inference"}
+    assert db.evaluate("safe", class_column="ill", folds=2).records == 14
+    for change in ("UPDATE visits SET ill = 'gout'", "ALTER TABLE visits DROP job"):
+        run(db, change)
+        with pytest.raises(InvalidSource, match="Run ppdm update"):
+            db.attack("safe")
+
+
 def test_all_that_is_new_has_to_wait() -> None:
     db = opened(people(0, 9, "cook"))
     db.suppress("visits", ["k >= 3 on job"], **OPTIONS)

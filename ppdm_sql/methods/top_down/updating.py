@@ -40,6 +40,7 @@ from ppdm_sql.release.versions import (
     count_rows,
     departed_persons,
     departed_rows,
+    identified,
     in_broken,
     in_cohorts,
     key,
@@ -123,7 +124,7 @@ class Growth:
         """Give what is kept so that the same can be asked again."""
         request = self.run.request
         looks = {"looks": dict(request.looks)} if isinstance(request, GeneralizeRequest) else {}
-        return {UPDATABLE: {"asked": written(request), **looks}}
+        return {UPDATABLE: {"asked": written(request), "digested": self.digested, **looks}}
 
     # -- who enters and who leaves ------------------------------------------------------------------
 
@@ -142,10 +143,8 @@ class Growth:
                 "Rename it in a view.",
             )
         used = {item.name for item in run.coded} | {*run.roles.kept, *run.roles.pseudonyms}
-        read = "SELECT s.*, CAST({who} AS VARCHAR) AS record_person, {digest} AS record_digest, "
-        read += "CAST(1 AS UINTEGER) AS record_cohort FROM {t} AS s"
-        digest = _digest(sorted(used.intersection(names)))
-        return run.engine.overlay(sql(read, who=column(self.person, "s"), digest=digest, t=run.table))
+        self.digested = sorted(used.intersection(names))
+        return run.engine.overlay(identified(run.table, self.person, self.digested))
 
     def entering(self) -> Table:
         """Give the records of the new version, with their cohorts, and tell who leaves and who waits."""
@@ -439,13 +438,6 @@ def _refuse_what_does_not_last(run: RefinementRun, request: Any) -> None:
                     f"The taxonomy of {name!r} is an object in memory, which an update could not read again.",
                     "Give a file, a table, nested mappings or a rule.",
                 )
-
-
-def _digest(names: Sequence[str]) -> Statement:
-    """Write a digest of the values of some columns of ``s``, in which every text has its length before it."""
-    value = "coalesce(length({t}) || ':' || {t}, '-')"
-    texts = [sql("CAST({c} AS VARCHAR)", c=column(name, "s")) for name in names]
-    return sql("md5({all})", all=joined([sql(value, t=text) for text in texts] or [sql("''")], " || "))
 
 
 # -- the surface --------------------------------------------------------------------------------------
