@@ -16,13 +16,6 @@
 -- people are ours, and so is P = {Overtime}: a condition attribute that is released in full detail.
 -- D = Income is the decision, the class that a miner is to predict.
 CREATE OR REPLACE TEMP TABLE people AS
-SELECT
-    v.person,
-    v.Job,
-    v.Age,
-    v.Sex,
-    v.Overtime,
-    v.Income
 FROM (VALUES
     (1, 'Adm_clerical', 41, 'Male', 'No', 'high'),
     (2, 'Sales', 45, 'Male', 'No', 'high'),
@@ -43,10 +36,7 @@ WITH equivalence_classes AS (
         p.Sex,
         count(*) AS records
     FROM people AS p
-    GROUP BY
-        p.Job,
-        p.Age,
-        p.Sex
+    GROUP BY ALL
 )
 SELECT
     count(*) AS equivalence_classes,
@@ -76,11 +66,7 @@ class_counts AS (
         count(*) AS records
     FROM known_attributes AS k
     CROSS JOIN people AS p
-    GROUP BY
-        k.attributes,
-        p.Income,
-        CASE WHEN k.knows_overtime THEN p.Overtime END,
-        CASE WHEN k.knows_job THEN p.Job IN ('Adm_clerical', 'Sales') END
+    GROUP BY ALL
 ),
 class_shares AS (
     SELECT
@@ -95,8 +81,7 @@ SELECT
     s.attributes,
     round(sum(s.records * log2(1 / s.share)) / sum(s.records), 6) AS conditional_entropy
 FROM class_shares AS s
-GROUP BY
-    s.attributes
+GROUP BY ALL
 ORDER BY
     conditional_entropy DESC,
     s.attributes ASC;
@@ -108,10 +93,6 @@ ORDER BY
 -- The attribute value taxonomies AVT(Job), AVT(Age), AVT(Sex), an edge a row. The leaves below
 -- Blue_collar and the interval [1, 35) are ours.
 CREATE OR REPLACE TEMP TABLE taxonomy_edges AS
-SELECT
-    v.attribute,
-    v.parent,
-    v.child
 FROM (VALUES
     ('Job', 'ANY_Job', 'White_collar'),
     ('Job', 'ANY_Job', 'Blue_collar'),
@@ -129,23 +110,20 @@ FROM (VALUES
 
 -- Write the attributes of each person below each other; an age is named by its smallest interval.
 CREATE OR REPLACE TEMP TABLE leaf_labels AS
+WITH named_people AS (
+    SELECT
+        p.person,
+        p.Job,
+        CASE WHEN p.Age < 35 THEN '[1, 35)' WHEN p.Age < 40 THEN '[35, 40)' ELSE '[40, 99)' END
+            AS Age,
+        p.Sex
+    FROM people AS p
+)
 SELECT
-    p.person,
-    'Job' AS attribute,
-    p.Job AS leaf
-FROM people AS p
-UNION ALL
-SELECT
-    p.person,
-    'Age' AS attribute,
-    CASE WHEN p.Age < 35 THEN '[1, 35)' WHEN p.Age < 40 THEN '[35, 40)' ELSE '[40, 99)' END AS leaf
-FROM people AS p
-UNION ALL
-SELECT
-    p.person,
-    'Sex' AS attribute,
-    p.Sex AS leaf
-FROM people AS p;
+    u.person,
+    u.attribute,
+    u.leaf
+FROM (UNPIVOT named_people ON Job, Age, Sex INTO NAME attribute VALUE leaf) AS u;
 
 -- All that a person's value may be called: its leaf, and every node above it. One row per person,
 -- attribute and node, with the child of the node that is on the way down to the person.
@@ -175,21 +153,47 @@ SELECT
     w.child
 FROM ways_up AS w;
 
--- The global cut begins with the most general value of each taxonomy. The order of the attributes
--- decides between equal scores.
-CREATE OR REPLACE TEMP TABLE cut_nodes AS
-SELECT
-    v.attribute,
-    v.node,
-    v.attribute_order
+-- The most general value of each taxonomy. The order of the attributes decides between equal
+-- scores.
+CREATE OR REPLACE TEMP TABLE attributes AS
 FROM (VALUES
     ('Job', 'ANY_Job', 1),
     ('Age', '[1, 99)', 2),
     ('Sex', 'ANY_Sex', 3)
-) AS v (attribute, node, attribute_order);
+) AS v (attribute, top, attribute_order);
+
+-- The nodes refined so far: none at first, so the global cut begins with the most general values.
+CREATE OR REPLACE TEMP TABLE refined_nodes (
+    attribute VARCHAR,
+    node VARCHAR
+);
+
+-- The cut: the most general values and the children of all refined nodes, without these nodes.
+CREATE OR REPLACE TEMP VIEW cut_nodes AS
+WITH reached_nodes AS (
+    SELECT
+        a.attribute,
+        a.top AS node
+    FROM attributes AS a
+    UNION ALL
+    SELECT
+        t.attribute,
+        t.child AS node
+    FROM taxonomy_edges AS t
+    JOIN refined_nodes AS s
+        ON s.attribute = t.attribute
+        AND s.node = t.parent
+)
+SELECT
+    r.attribute,
+    r.node
+FROM reached_nodes AS r
+ANTI JOIN refined_nodes AS s
+    ON s.attribute = r.attribute
+    AND s.node = r.node;
 
 -- The anonymous table at the present cut (full-subtree generalization). This view, and those below,
--- follow cut_nodes as it is refined.
+-- follow refined_nodes as it grows.
 CREATE OR REPLACE TEMP VIEW anonymous_people AS
 SELECT
     p.person,
@@ -204,10 +208,7 @@ JOIN possible_labels AS l
 JOIN cut_nodes AS c
     ON c.attribute = l.attribute
     AND c.node = l.node
-GROUP BY
-    p.person,
-    p.Overtime,
-    p.Income;
+GROUP BY ALL;
 
 -- ---------------------------------------------------------------------------------------------
 -- 4. The score of a refinement: information gained per unit of anonymity lost
@@ -217,24 +218,21 @@ GROUP BY
 -- replaced by them. The candidate '-' stands for the present table, to compare with.
 CREATE OR REPLACE TEMP VIEW trial_people AS
 WITH candidates AS (
-    SELECT DISTINCT
+    SELECT
         c.attribute,
-        c.node,
-        c.attribute_order
+        c.node
     FROM cut_nodes AS c
-    JOIN taxonomy_edges AS t
+    SEMI JOIN taxonomy_edges AS t
         ON t.attribute = c.attribute
         AND t.parent = c.node
     UNION ALL
     SELECT
         '-' AS attribute,
-        '-' AS node,
-        0 AS attribute_order
+        '-' AS node
 )
 SELECT
     k.attribute,
     k.node,
-    k.attribute_order,
     a.person,
     CASE WHEN k.attribute = 'Job' THEN coalesce(l.child, a.Job) ELSE a.Job END AS Job,
     CASE WHEN k.attribute = 'Age' THEN coalesce(l.child, a.Age) ELSE a.Age END AS Age,
@@ -263,14 +261,7 @@ WITH class_counts AS (
         t.Income,
         count(*) AS records
     FROM trial_people AS t
-    GROUP BY
-        t.attribute,
-        t.node,
-        t.Overtime,
-        t.Job,
-        t.Age,
-        t.Sex,
-        t.Income
+    GROUP BY ALL
 ),
 class_shares AS (
     SELECT
@@ -287,9 +278,7 @@ SELECT
     s.node,
     sum(s.records * log2(1 / s.share)) / sum(s.records) AS conditional_entropy
 FROM class_shares AS s
-GROUP BY
-    s.attribute,
-    s.node;
+GROUP BY ALL;
 
 -- A_v, the anonymity: the smallest equivalence class on Q alone, which is what others may know.
 CREATE OR REPLACE TEMP VIEW candidate_anonymity AS
@@ -311,23 +300,17 @@ SELECT
     c.node,
     min(c.records) AS anonymity
 FROM equivalence_classes AS c
-GROUP BY
-    c.attribute,
-    c.node;
+GROUP BY ALL;
 
 -- A refinement is beneficial if those called v are of more than one class.
 CREATE OR REPLACE TEMP VIEW candidate_classes AS
 SELECT
     t.attribute,
     t.node,
-    t.attribute_order,
     count(DISTINCT t.Income) > 1 AS beneficial
 FROM trial_people AS t
 WHERE t.refined
-GROUP BY
-    t.attribute,
-    t.node,
-    t.attribute_order;
+GROUP BY ALL;
 
 -- Gain = H(D | P u Q) - H(D | P u Q_v), loss = A - A_v. "Information gained per each loss of
 -- anonymity" is read as gain / (loss + 1), as in TDS; the paper's formula is not in the text. The
@@ -338,7 +321,7 @@ WITH measured AS (
     SELECT
         c.attribute,
         c.node,
-        c.attribute_order,
+        k.attribute_order,
         h.conditional_entropy,
         b.conditional_entropy - h.conditional_entropy AS gain,
         a.anonymity,
@@ -346,6 +329,8 @@ WITH measured AS (
         a.anonymity >= 3 AS valid,
         c.beneficial
     FROM candidate_classes AS c
+    JOIN attributes AS k
+        ON k.attribute = c.attribute
     JOIN candidate_entropies AS h
         ON h.attribute = c.attribute
         AND h.node = c.node
@@ -360,7 +345,6 @@ WITH measured AS (
 SELECT
     m.attribute,
     m.node,
-    m.attribute_order,
     m.conditional_entropy,
     m.gain,
     m.loss,
@@ -405,72 +389,32 @@ ORDER BY
 -- first.
 FROM ranked_candidates AS r;
 
--- What a round puts into the cut: the children of the candidate in the first place.
-CREATE OR REPLACE TEMP VIEW winner_children AS
+-- What a round refines: the candidate in the first place.
+CREATE OR REPLACE TEMP VIEW winner AS
 SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
+    s.attribute,
+    s.node
 FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
 WHERE s.place = 1;
 
--- Add the children of the winner to the cut: White_collar and Blue_collar of Job.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Refine the winner; in the cut are now White_collar and Blue_collar of Job.
+INSERT INTO refined_nodes
+FROM winner AS w;
 
 -- Round 2: Age tells nothing that Job does not, so its gain is 0; it costs nothing either. (TDS,
 -- which looks at an attribute by itself, would count the same 0.189 again.)
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: [1, 40) and [40, 99) of Age.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Refine the winner; in the cut are now [1, 40) and [40, 99) of Age.
+INSERT INTO refined_nodes
+FROM winner AS w;
 
 -- Round 3: Sex likewise. White_collar and the other nodes below would leave fewer than 3 records.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: Male and Female of Sex.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Refine the winner; in the cut are now Male and Female of Sex.
+INSERT INTO refined_nodes
+FROM winner AS w;
 
 -- No candidate is valid any more, so the run ends.
 FROM ranked_candidates AS r;
@@ -487,10 +431,7 @@ SELECT
     a.Sex,
     count(*) AS records
 FROM anonymous_people AS a
-GROUP BY
-    a.Job,
-    a.Age,
-    a.Sex
+GROUP BY ALL
 ORDER BY
     a.Job DESC;
 
@@ -503,9 +444,7 @@ WITH class_counts AS (
         p.Income,
         count(*) AS records
     FROM people AS p
-    GROUP BY
-        concat_ws(', ', p.Overtime, p.Job, p.Age, p.Sex),
-        p.Income
+    GROUP BY ALL
     UNION ALL
     SELECT
         'anonymous' AS of_table,
@@ -513,9 +452,7 @@ WITH class_counts AS (
         a.Income,
         count(*) AS records
     FROM anonymous_people AS a
-    GROUP BY
-        concat_ws(', ', a.Overtime, a.Job, a.Age, a.Sex),
-        a.Income
+    GROUP BY ALL
 ),
 class_shares AS (
     SELECT
@@ -528,7 +465,6 @@ SELECT
     s.of_table,
     round(sum(s.records * log2(1 / s.share)) / sum(s.records), 6) AS conditional_entropy
 FROM class_shares AS s
-GROUP BY
-    s.of_table
+GROUP BY ALL
 ORDER BY
     s.of_table DESC;

@@ -12,14 +12,6 @@
 
 -- Enter the paper's Table 1: ten groups of alike customers, n records each.
 CREATE OR REPLACE TEMP TABLE customers AS
-SELECT
-    v.group_number,
-    v.Job,
-    v.Country,
-    v.Child,
-    v.Bankruptcy,
-    v.Rating,
-    v.n
 FROM (VALUES
     (1, 'Cook', 'US', 'No', 'Current', 'Bad', 4),
     (2, 'Artist', 'France', 'No', 'Current', 'Good', 1),
@@ -45,11 +37,7 @@ SELECT
     ) AS Rating,
     sum(c.n) AS records
 FROM customers AS c
-GROUP BY
-    c.Job,
-    c.Country,
-    c.Child,
-    c.Bankruptcy
+GROUP BY ALL
 ORDER BY
     min(c.group_number);
 
@@ -66,9 +54,7 @@ SELECT
         2
     ) AS confidence_percent
 FROM customers AS c
-GROUP BY
-    c.Job,
-    c.Country
+GROUP BY ALL
 ORDER BY
     confidence_percent DESC,
     c.Job ASC,
@@ -81,10 +67,6 @@ ORDER BY
 -- Example 2's templates: neither {Job, Country} nor {Job, Child} may tell Discharged with more
 -- than 50 %. Each row is one attribute of an inference channel IC.
 CREATE OR REPLACE TEMP TABLE template_attributes AS
-SELECT
-    v.channel,
-    v.attribute,
-    v.threshold
 FROM (VALUES
     ('Job, Country', 'Job', 0.5),
     ('Job, Country', 'Country', 0.5),
@@ -94,9 +76,6 @@ FROM (VALUES
 
 -- The masking attributes, in the order in which they are named: it decides between equal scores.
 CREATE OR REPLACE TEMP TABLE masking_attributes AS
-SELECT
-    v.attribute,
-    v.attribute_order
 FROM (VALUES
     ('Job', 1),
     ('Country', 2),
@@ -140,32 +119,17 @@ SELECT
     sum(s.n) AS records,
     coalesce(sum(s.n) FILTER (WHERE s.Bankruptcy = 'Discharged'), 0) AS discharged
 FROM suppressed_customers AS s
-GROUP BY
-    s.Job,
-    s.Country,
-    s.Child;
+GROUP BY ALL;
 
 -- The IC trees (Definition 4.2), a row per leaf: each ic of both channels with s(ic), s(ic, pi).
 CREATE OR REPLACE TEMP VIEW channel_leaves AS
 SELECT
-    'Job, Country' AS channel,
-    concat_ws(', ', p.Job, p.Country) AS ic,
+    CASE WHEN grouping(p.Country) = 0 THEN 'Job, Country' ELSE 'Job, Child' END AS channel,
+    concat_ws(', ', p.Job, p.Country, p.Child) AS ic,
     sum(p.records) AS records,
     sum(p.discharged) AS discharged
 FROM partitions AS p
-GROUP BY
-    p.Job,
-    p.Country
-UNION ALL
-SELECT
-    'Job, Child' AS channel,
-    concat_ws(', ', p.Job, p.Child) AS ic,
-    sum(p.records) AS records,
-    sum(p.discharged) AS discharged
-FROM partitions AS p
-GROUP BY
-    p.Job,
-    p.Child;
+GROUP BY GROUPING SETS ((p.Job, p.Country), (p.Job, p.Child));
 
 -- Conf(IC -> pi) is the largest confidence among the leaves of a channel.
 CREATE OR REPLACE TEMP VIEW channel_confidences AS
@@ -173,8 +137,7 @@ SELECT
     l.channel,
     max(l.discharged / l.records) AS confidence
 FROM channel_leaves AS l
-GROUP BY
-    l.channel;
+GROUP BY ALL;
 
 -- ---------------------------------------------------------------------------------------------
 -- 3. Figures 1 and 2: how partitions and confidences evolve
@@ -251,22 +214,10 @@ DELETE FROM disclosed_values AS d;
 -- Write the masking attributes of each group below each other: group, attribute, original value.
 CREATE OR REPLACE TEMP TABLE original_values AS
 SELECT
-    c.group_number,
-    'Job' AS attribute,
-    c.Job AS value
-FROM customers AS c
-UNION ALL
-SELECT
-    c.group_number,
-    'Country' AS attribute,
-    c.Country AS value
-FROM customers AS c
-UNION ALL
-SELECT
-    c.group_number,
-    'Child' AS attribute,
-    c.Child AS value
-FROM customers AS c;
+    u.group_number,
+    u.attribute,
+    u.value
+FROM (UNPIVOT customers ON Job, Country, Child INTO NAME attribute VALUE value) AS u;
 
 -- The candidates: for each attribute, Sup_j, the values that are still suppressed.
 CREATE OR REPLACE TEMP VIEW candidates AS
@@ -295,42 +246,33 @@ JOIN candidates AS k
     AND k.value = o.value
 JOIN customers AS c
     ON c.group_number = o.group_number
-GROUP BY
-    o.attribute,
-    o.value,
-    c.Rating;
+GROUP BY ALL;
 
 -- Disclosing v replaces T[bottom] ("before") with T[v] ("disclosed") and the others ("rest").
 -- Count the classes in each of the three, for every candidate.
 CREATE OR REPLACE TEMP VIEW class_counts AS
+WITH shown_counts AS (
+    SELECT
+        k.attribute,
+        k.value,
+        CASE WHEN s.value = k.value THEN 'disclosed' ELSE 'rest' END AS record_set,
+        s.Rating,
+        s.records
+    FROM candidates AS k
+    JOIN suppressed_counts AS s
+        ON s.attribute = k.attribute
+)
 SELECT
-    k.attribute,
-    k.value,
-    'before' AS record_set,
-    s.Rating,
-    sum(s.records) AS records
-FROM candidates AS k
-JOIN suppressed_counts AS s
-    ON s.attribute = k.attribute
-GROUP BY
-    k.attribute,
-    k.value,
-    s.Rating
-UNION ALL
-SELECT
-    k.attribute,
-    k.value,
-    CASE WHEN s.value = k.value THEN 'disclosed' ELSE 'rest' END AS record_set,
-    s.Rating,
-    sum(s.records) AS records
-FROM candidates AS k
-JOIN suppressed_counts AS s
-    ON s.attribute = k.attribute
-GROUP BY
-    k.attribute,
-    k.value,
-    s.value = k.value,
-    s.Rating;
+    c.attribute,
+    c.value,
+    coalesce(c.record_set, 'before') AS record_set,
+    c.Rating,
+    sum(c.records) AS records
+FROM shown_counts AS c
+GROUP BY GROUPING SETS (
+    (c.attribute, c.value, c.Rating),
+    (c.attribute, c.value, c.Rating, c.record_set)
+);
 
 -- InfoGain(v): the entropy of "before" less the entropies of "disclosed" and "rest", weighted by
 -- their records. A window gives each class its share of its set. The candidate is beneficial if
@@ -356,10 +298,7 @@ entropies AS (
         sum(s.records) AS records,
         sum(s.share * log2(1 / s.share)) AS entropy
     FROM class_shares AS s
-    GROUP BY
-        s.attribute,
-        s.value,
-        s.record_set
+    GROUP BY ALL
 )
 SELECT
     e.attribute,
@@ -372,9 +311,7 @@ SELECT
     ) AS info_gain,
     max(e.classes) FILTER (WHERE e.record_set = 'before') > 1 AS beneficial
 FROM entropies AS e
-GROUP BY
-    e.attribute,
-    e.value;
+GROUP BY ALL;
 
 -- Conf_v(IC -> pi): the confidences as they would be with v disclosed. Every candidate gets its own
 -- copy of the suppressed table, in which v is shown; the rest is the GROUP BY of the IC trees.
@@ -399,26 +336,13 @@ trial_leaves AS (
     SELECT
         t.attribute,
         t.value,
-        'Job, Country' AS channel,
+        CASE WHEN grouping(t.Country) = 0 THEN 'Job, Country' ELSE 'Job, Child' END AS channel,
         sum(t.discharged) / sum(t.n) AS confidence
     FROM trial_customers AS t
-    GROUP BY
-        t.attribute,
-        t.value,
-        t.Job,
-        t.Country
-    UNION ALL
-    SELECT
-        t.attribute,
-        t.value,
-        'Job, Child' AS channel,
-        sum(t.discharged) / sum(t.n) AS confidence
-    FROM trial_customers AS t
-    GROUP BY
-        t.attribute,
-        t.value,
-        t.Job,
-        t.Child
+    GROUP BY GROUPING SETS (
+        (t.attribute, t.value, t.Job, t.Country),
+        (t.attribute, t.value, t.Job, t.Child)
+    )
 )
 SELECT
     l.attribute,
@@ -426,10 +350,7 @@ SELECT
     l.channel,
     max(l.confidence) AS confidence
 FROM trial_leaves AS l
-GROUP BY
-    l.attribute,
-    l.value,
-    l.channel;
+GROUP BY ALL;
 
 -- PrivLoss(v): the average increase of Conf over the channels that contain the attribute of v,
 -- those that do not change included. It is measured in fractions; the paper does not say whether it
@@ -447,9 +368,7 @@ JOIN template_attributes AS t
     AND t.attribute = k.attribute
 JOIN channel_confidences AS b
     ON b.channel = k.channel
-GROUP BY
-    k.attribute,
-    k.value;
+GROUP BY ALL;
 
 -- Score(v), equation (1). The place is that of the algorithm: valid and beneficial candidates only,
 -- the highest score first; between equal scores (the paper is silent) the order of the attributes,
@@ -493,9 +412,7 @@ SELECT
         AS job_country_percent,
     round(100 * max(k.confidence) FILTER (WHERE k.channel = 'Job, Child'), 2) AS job_child_percent
 FROM candidate_confidences AS k
-GROUP BY
-    k.attribute,
-    k.value
+GROUP BY ALL
 ORDER BY
     job_country_percent DESC,
     k.attribute ASC,
@@ -598,11 +515,7 @@ SELECT
     ) AS Rating,
     sum(s.n) AS records
 FROM suppressed_customers AS s
-GROUP BY
-    s.Job,
-    s.Country,
-    s.Child,
-    s.Bankruptcy
+GROUP BY ALL
 ORDER BY
     min(s.group_number);
 

@@ -125,10 +125,9 @@ JOIN draws AS d
 
 -- The domain in 20 intervals of width 0.05, as in Figure 2; p is the number of an interval, and its
 -- midpoint is m(I_p) = (p - 0.5) * 0.05. The first estimate, iteration 0, is uniform.
-CREATE OR REPLACE TEMP TABLE estimates AS
+CREATE OR REPLACE TEMP TABLE first_estimates AS
 SELECT
     n.noise,
-    CAST(0 AS BIGINT) AS iteration,
     r.p,
     CAST(1.0 / 20 AS DOUBLE) AS probability
 FROM range(1, 21) AS r (p)
@@ -145,9 +144,7 @@ SELECT
     CAST(floor(w.w / 0.05) AS BIGINT) + 1 AS s,
     count(*) AS records
 FROM randomized AS w
-GROUP BY
-    w.noise,
-    CAST(floor(w.w / 0.05) AS BIGINT) + 1;
+GROUP BY ALL;
 
 -- f_Y(m(I_s) - m(I_p)): the density of the noise at the distance of two midpoints. Uniform noise
 -- has density 1 up to 0.5, which is 10 intervals; on the edge, where it jumps, half of it.
@@ -164,198 +161,66 @@ SELECT
         ELSE 0.0
     END AS density
 FROM randomized_counts AS c
-JOIN estimates AS e
-    ON e.noise = c.noise
-    AND e.iteration = 0;
+JOIN first_estimates AS e
+    ON e.noise = c.noise;
 
 -- ---------------------------------------------------------------------------------------------
--- 4. The iteration, a statement to repeat
+-- 4. The iteration
 -- ---------------------------------------------------------------------------------------------
 
--- How much an iteration has changed the estimate: the chi-square of two successive estimates, for n
--- records. The paper stops when it is below 1 % of the threshold of the chi-square test, which is
--- 30.1435 for 20 intervals (19 degrees of freedom) at 95 %.
-CREATE OR REPLACE TEMP VIEW iteration_changes AS
-WITH totals AS (
-    SELECT
-        c.noise,
-        sum(c.records) AS records
-    FROM randomized_counts AS c
-    GROUP BY
-        c.noise
-)
-SELECT
-    a.noise,
-    a.iteration,
-    sum(pow(t.records * (a.probability - b.probability), 2) / (t.records * b.probability))
-        AS chi_square
-FROM estimates AS a
-JOIN estimates AS b
-    ON b.noise = a.noise
-    AND b.p = a.p
-    AND b.iteration = a.iteration - 1
-JOIN totals AS t
-    ON t.noise = a.noise
-GROUP BY
-    a.noise,
-    a.iteration;
-
--- Equation (3), by Bayes' rule: the new probability of I_p is the mean, over all randomized
--- values, of the posterior probability that the value behind it lies in I_p. The denominator does
--- not depend on p, so each is computed once. A noise whose estimate has settled is left alone.
-CREATE OR REPLACE TEMP VIEW next_estimates AS
-WITH current_estimates AS (
-    SELECT
-        e.noise,
-        e.iteration,
-        e.p,
-        e.probability
-    FROM estimates AS e
-    WHERE e.iteration = (SELECT max(l.iteration) FROM estimates AS l WHERE l.noise = e.noise)
-        AND NOT EXISTS (
-            SELECT 1
-            FROM iteration_changes AS c
-            WHERE c.noise = e.noise
-                AND c.chi_square < 0.01 * 30.1435
-        )
-),
-denominators AS (
-    SELECT
-        d.noise,
-        d.s,
-        sum(d.density * e.probability) AS density
-    FROM noise_densities AS d
-    JOIN current_estimates AS e
-        ON e.noise = d.noise
-        AND e.p = d.p
-    GROUP BY
-        d.noise,
-        d.s
-)
-SELECT
-    e.noise,
-    e.iteration + 1 AS iteration,
-    e.p,
-    sum(c.records * d.density * e.probability / t.density) / sum(c.records) AS probability
-FROM current_estimates AS e
-JOIN noise_densities AS d
-    ON d.noise = e.noise
-    AND d.p = e.p
-JOIN denominators AS t
-    ON t.noise = d.noise
-    AND t.s = d.s
-JOIN randomized_counts AS c
-    ON c.noise = d.noise
-    AND c.s = d.s
-GROUP BY
-    e.noise,
-    e.iteration,
-    e.p;
-
--- Run the first iteration.
-INSERT INTO estimates
-FROM next_estimates AS n;
-
--- The change of the first iteration is large.
-SELECT
-    c.noise,
-    c.iteration,
-    round(c.chi_square, 4) AS chi_square
-FROM iteration_changes AS c
-ORDER BY
-    c.noise ASC,
-    c.iteration ASC;
-
--- The second iteration is the same statement again. It can be run until it inserts nothing.
-INSERT INTO estimates
-FROM next_estimates AS n;
-
--- The second change is smaller.
-SELECT
-    c.noise,
-    c.iteration,
-    round(c.chi_square, 4) AS chi_square
-FROM iteration_changes AS c
-ORDER BY
-    c.noise ASC,
-    c.iteration ASC;
-
--- ---------------------------------------------------------------------------------------------
--- 5. All iterations at once
--- ---------------------------------------------------------------------------------------------
-
--- The same iteration as a recursive query: each row has the change of its estimate beside it, and
--- goes on while that is not below the limit.
+-- Equation (3), by Bayes' rule: the new probability of I_p is the mean, over all randomized values,
+-- of the posterior probability that the value behind it lies in I_p. Beside it stands how much the
+-- iteration changed the estimate: the chi-square of two successive ones, for n records. The paper
+-- stops when that is below 1 % of the threshold of the chi-square test, which is 30.1435 for 20
+-- intervals (19 degrees of freedom) at 95 %; so does this recursive query, for each noise.
 CREATE OR REPLACE TEMP TABLE iterations AS
-WITH RECURSIVE totals AS (
-    SELECT
-        c.noise,
-        sum(c.records) AS records
-    FROM randomized_counts AS c
-    GROUP BY
-        c.noise
-),
-steps (noise, iteration, p, probability, chi_square) AS (
+WITH RECURSIVE steps (noise, iteration, p, probability, chi_square) AS (
     SELECT
         e.noise,
-        e.iteration,
+        CAST(0 AS BIGINT) AS iteration,
         e.p,
         e.probability,
         CAST('infinity' AS DOUBLE) AS chi_square
-    FROM estimates AS e
-    WHERE e.iteration = 0
+    FROM first_estimates AS e
     UNION ALL
     (
-        WITH denominators AS (
-            SELECT
-                d.noise,
-                d.s,
-                sum(d.density * e.probability) AS density
-            FROM noise_densities AS d
-            JOIN steps AS e
-                ON e.noise = d.noise
-                AND e.p = d.p
-            GROUP BY
-                d.noise,
-                d.s
-        ),
-        new_estimates AS (
+        WITH posteriors AS (
             SELECT
                 e.noise,
                 e.iteration,
                 e.p,
                 e.probability AS old_probability,
-                sum(c.records * d.density * e.probability / t.density) / sum(c.records)
-                    AS probability
+                c.records,
+                d.density * e.probability
+                    / sum(d.density * e.probability) OVER (PARTITION BY d.noise, d.s) AS posterior
             FROM steps AS e
             JOIN noise_densities AS d
                 ON d.noise = e.noise
                 AND d.p = e.p
-            JOIN denominators AS t
-                ON t.noise = d.noise
-                AND t.s = d.s
             JOIN randomized_counts AS c
                 ON c.noise = d.noise
                 AND c.s = d.s
             WHERE e.chi_square >= 0.01 * 30.1435
-            GROUP BY
-                e.noise,
-                e.iteration,
-                e.p,
-                e.probability
+        ),
+        new_estimates AS (
+            SELECT
+                b.noise,
+                b.iteration,
+                b.p,
+                b.old_probability,
+                sum(b.records) AS records,
+                sum(b.records * b.posterior) / sum(b.records) AS probability
+            FROM posteriors AS b
+            GROUP BY ALL
         )
         SELECT
             n.noise,
             n.iteration + 1 AS iteration,
             n.p,
             n.probability,
-            sum(
-                pow(t.records * (n.probability - n.old_probability), 2)
-                / (t.records * n.old_probability)
-            ) OVER (PARTITION BY n.noise) AS chi_square
+            sum(n.records * pow(n.probability - n.old_probability, 2) / n.old_probability)
+                OVER (PARTITION BY n.noise) AS chi_square
         FROM new_estimates AS n
-        JOIN totals AS t
-            ON t.noise = n.noise
     )
 )
 SELECT
@@ -366,33 +231,29 @@ SELECT
     s.chi_square
 FROM steps AS s;
 
+-- The change of the first iteration is large, that of the second is smaller.
+SELECT DISTINCT
+    i.noise,
+    i.iteration,
+    round(i.chi_square, 4) AS chi_square
+FROM iterations AS i
+WHERE i.iteration IN (1, 2)
+ORDER BY
+    i.noise ASC,
+    i.iteration ASC;
+
 -- How many iterations it took, and the change of the last one, below 0.3014.
 SELECT
     i.noise,
     max(i.iteration) AS iterations,
     round(arg_max(i.chi_square, i.iteration), 4) AS last_chi_square
 FROM iterations AS i
-GROUP BY
-    i.noise
+GROUP BY ALL
 ORDER BY
     i.noise;
 
--- Both ways agree: the largest difference between the statement's estimates and the query's.
-SELECT
-    e.iteration,
-    round(max(abs(e.probability - i.probability)), 12) AS largest_difference
-FROM estimates AS e
-JOIN iterations AS i
-    ON i.noise = e.noise
-    AND i.iteration = e.iteration
-    AND i.p = e.p
-GROUP BY
-    e.iteration
-ORDER BY
-    e.iteration;
-
 -- ---------------------------------------------------------------------------------------------
--- 6. Figure 2: original, randomized, reconstructed
+-- 5. Figure 2: original, randomized, reconstructed
 -- ---------------------------------------------------------------------------------------------
 
 -- The reconstructed distribution, the estimate of the last iteration.
@@ -411,8 +272,7 @@ WITH original_counts AS (
         CAST(floor(o.x / 0.05) AS BIGINT) + 1 AS p,
         count(*) AS records
     FROM originals AS o
-    GROUP BY
-        CAST(floor(o.x / 0.05) AS BIGINT) + 1
+    GROUP BY ALL
 )
 SELECT
     c.noise,
@@ -428,9 +288,10 @@ LEFT JOIN reconstructed AS r
     ON r.noise = c.noise
     AND r.p = c.s;
 
--- Figure 2a: the randomized curve looks nothing like the original, the reconstructed one does. Both
--- curves are cut off at -0.25 and 1.25.
+-- Figures 2a and 2c: the randomized curves look nothing like the original, the reconstructed ones
+-- do. All are cut off at -0.25 and 1.25.
 SELECT
+    c.noise,
     c.lower,
     c.original,
     c.randomized,
@@ -438,24 +299,10 @@ SELECT
     bar(c.randomized, 0, 1000, 20) AS randomized_curve,
     bar(c.reconstructed, 0, 1000, 20) AS reconstructed_curve
 FROM curves AS c
-WHERE c.noise = 'gaussian'
-    AND c.p BETWEEN -4 AND 25
+WHERE c.p BETWEEN -4 AND 25
 ORDER BY
-    c.lower;
-
--- Figure 2c: likewise, with uniform noise.
-SELECT
-    c.lower,
-    c.original,
-    c.randomized,
-    round(c.reconstructed, 1) AS reconstructed,
-    bar(c.randomized, 0, 1000, 20) AS randomized_curve,
-    bar(c.reconstructed, 0, 1000, 20) AS reconstructed_curve
-FROM curves AS c
-WHERE c.noise = 'uniform'
-    AND c.p BETWEEN -4 AND 25
-ORDER BY
-    c.lower;
+    c.noise ASC,
+    c.lower ASC;
 
 -- How far both are from the original, as total variation: half of the sum of the differences of the
 -- shares, 0 for the same and 1 for distributions that have nothing in common.
@@ -464,7 +311,6 @@ SELECT
     round(sum(abs(c.randomized - c.original)) / 20000, 3) AS randomized_to_original,
     round(sum(abs(c.reconstructed - c.original)) / 20000, 3) AS reconstructed_to_original
 FROM curves AS c
-GROUP BY
-    c.noise
+GROUP BY ALL
 ORDER BY
     c.noise;

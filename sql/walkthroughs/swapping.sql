@@ -13,12 +13,6 @@
 
 -- Enter Table 1: 16 holders of a life insurance. Amount is confidential, the rest is not.
 CREATE OR REPLACE TEMP TABLE policies AS
-SELECT
-    v.No,
-    v.Age,
-    v.Gender,
-    v.Location,
-    v.Amount
 FROM (VALUES
     (1, '30-39', 'Female', 'CA', 'Med'),
     (2, '30-39', 'Female', 'NY', 'Low'),
@@ -40,9 +34,6 @@ FROM (VALUES
 
 -- The categories of Amount, in the paper's order: 1, 2 and 3 of its subscripts.
 CREATE OR REPLACE TEMP TABLE categories AS
-SELECT
-    v.Amount,
-    v.category
 FROM (VALUES
     ('Low', 1),
     ('Med', 2),
@@ -60,10 +51,7 @@ SELECT
     count(*) AS records,
     CASE WHEN count(*) = 1 THEN 'U' ELSE 'V' END AS status
 FROM policies AS p
-GROUP BY
-    p.Age,
-    p.Gender,
-    p.Location
+GROUP BY ALL
 HAVING count(DISTINCT p.Amount) = 1;
 
 -- Table 1 with its last column: V1, V2 and V3 are three groups, records without a mark are
@@ -208,9 +196,7 @@ SELECT
     count(*) FILTER (WHERE r.status = 'V') AS records_of_v
 FROM perturbed_records AS r
 WHERE r.true_amount <> r.phase_1_amount
-GROUP BY
-    r.true_amount,
-    r.phase_1_amount
+GROUP BY ALL
 ORDER BY
     r.true_amount DESC;
 
@@ -235,32 +221,13 @@ GROUP BY
 -- The conditional probabilities of every value of every attribute, given the category. A value that
 -- never occurs with a category has no row, and probability 0.
 CREATE OR REPLACE TEMP TABLE conditionals AS
-WITH values_of_records AS (
-    SELECT
-        p.Amount,
-        'Age' AS attribute,
-        p.Age AS value
-    FROM policies AS p
-    UNION ALL
-    SELECT
-        p.Amount,
-        'Gender' AS attribute,
-        p.Gender AS value
-    FROM policies AS p
-    UNION ALL
-    SELECT
-        p.Amount,
-        'Location' AS attribute,
-        p.Location AS value
-    FROM policies AS p
-)
 SELECT
     v.Amount,
     v.attribute,
     v.value,
     count(*) AS records,
     count(*) / sum(count(*)) OVER (PARTITION BY v.Amount, v.attribute) AS conditional
-FROM values_of_records AS v
+FROM (UNPIVOT policies ON Age, Gender, Location INTO NAME attribute VALUE value) AS v
 GROUP BY
     v.Amount,
     v.attribute,
@@ -281,9 +248,7 @@ FROM conditionals AS c
 JOIN priors AS b
     ON b.Amount = c.Amount
 WHERE c.value IN ('30-39', 'Female', 'CA')
-GROUP BY
-    c.attribute,
-    c.value
+GROUP BY ALL
 ORDER BY
     c.attribute;
 
@@ -292,26 +257,19 @@ ORDER BY
 CREATE OR REPLACE TEMP TABLE posteriors AS
 WITH joint_probabilities AS (
     SELECT
-        r.No,
+        v.No,
+        b.Amount,
+        b.prior * product(coalesce(c.conditional, 0)) AS probability
+    FROM (UNPIVOT candidate_records ON Age, Gender, Location INTO NAME attribute VALUE value) AS v
+    CROSS JOIN priors AS b
+    LEFT JOIN conditionals AS c
+        ON c.attribute = v.attribute
+        AND c.value = v.value
+        AND c.Amount = b.Amount
+    GROUP BY
+        v.No,
         b.Amount,
         b.prior
-            * coalesce(a.conditional, 0)
-            * coalesce(g.conditional, 0)
-            * coalesce(l.conditional, 0) AS probability
-    FROM candidate_records AS r
-    CROSS JOIN priors AS b
-    LEFT JOIN conditionals AS a
-        ON a.attribute = 'Age'
-        AND a.value = r.Age
-        AND a.Amount = b.Amount
-    LEFT JOIN conditionals AS g
-        ON g.attribute = 'Gender'
-        AND g.value = r.Gender
-        AND g.Amount = b.Amount
-    LEFT JOIN conditionals AS l
-        ON l.attribute = 'Location'
-        AND l.value = r.Location
-        AND l.Amount = b.Amount
 )
 SELECT
     j.No,
@@ -360,10 +318,14 @@ ORDER BY
     r.status ASC,
     r.No ASC;
 
--- The objective (12a), their sum: the paper prints 4.0718, the sum of its rounded terms.
+-- The objective (12a) is their sum.
+CREATE OR REPLACE TEMP VIEW objective AS
 SELECT
     round(sum(d.difference), 5) AS objective
 FROM record_differences AS d;
+
+-- The objective (12a) after Phase I: the paper prints 4.0718, the sum of its rounded terms.
+FROM objective AS o;
 
 -- ---------------------------------------------------------------------------------------------
 -- 4. Phase II: swap while it pays
@@ -395,12 +357,10 @@ swaps AS (
         p.no_j,
         p.amount_i,
         p.amount_j,
-        CASE WHEN p.status_i = 'U' THEN CAST(p.true_i <> p.amount_i AS INTEGER) ELSE 0 END
-            + CASE WHEN p.status_j = 'U' THEN CAST(p.true_j <> p.amount_j AS INTEGER) ELSE 0 END
-            AS perturbed_before,
-        CASE WHEN p.status_i = 'U' THEN CAST(p.true_i <> p.amount_j AS INTEGER) ELSE 0 END
-            + CASE WHEN p.status_j = 'U' THEN CAST(p.true_j <> p.amount_i AS INTEGER) ELSE 0 END
-            AS perturbed_after
+        CAST(p.status_i = 'U' AND p.true_i <> p.amount_i AS INTEGER)
+            + CAST(p.status_j = 'U' AND p.true_j <> p.amount_j AS INTEGER) AS perturbed_before,
+        CAST(p.status_i = 'U' AND p.true_i <> p.amount_j AS INTEGER)
+            + CAST(p.status_j = 'U' AND p.true_j <> p.amount_i AS INTEGER) AS perturbed_after
     FROM record_pairs AS p
     WHERE NOT (p.status_i = 'V' AND p.true_i = p.amount_j)
         AND NOT (p.status_j = 'V' AND p.true_j = p.amount_i)
@@ -450,68 +410,59 @@ FROM swap_list AS l
 ORDER BY
     l.place;
 
+-- The swap that is performed next: the first of the list.
+CREATE OR REPLACE TEMP VIEW next_swap AS
+SELECT
+    l.no_i,
+    l.no_j,
+    l.amount_i,
+    l.amount_j
+FROM swap_list AS l
+ORDER BY
+    l.place
+LIMIT 1;
+
 -- Perform the first swap of the list: 10 becomes Med, which is likelier for it than Low.
 UPDATE perturbed_records AS r
-SET amount = CASE WHEN r.No = l.no_i THEN l.amount_j ELSE l.amount_i END
-FROM swap_list AS l
-WHERE l.place = (SELECT min(f.place) FROM swap_list AS f)
-    AND r.No IN (l.no_i, l.no_j);
+SET amount = CASE WHEN r.No = n.no_i THEN n.amount_j ELSE n.amount_i END
+FROM next_swap AS n
+WHERE r.No IN (n.no_i, n.no_j);
 
 -- Take it off the list, and with it all swaps of either record, which must be examined again.
 DELETE FROM swap_list AS l
-WHERE EXISTS (
-    SELECT 1
-    FROM swap_list AS f
-    WHERE f.place = (SELECT min(b.place) FROM swap_list AS b)
-        AND (l.no_i IN (f.no_i, f.no_j) OR l.no_j IN (f.no_i, f.no_j))
-);
+USING next_swap AS n
+WHERE l.no_i IN (n.no_i, n.no_j) OR l.no_j IN (n.no_i, n.no_j);
 
 -- The objective falls by 1.1061.
-SELECT
-    round(sum(d.difference), 5) AS objective
-FROM record_differences AS d;
+FROM objective AS o;
 
 -- Perform the next one: 6 becomes Low, 16 is reset to High. These are the same statements again.
 UPDATE perturbed_records AS r
-SET amount = CASE WHEN r.No = l.no_i THEN l.amount_j ELSE l.amount_i END
-FROM swap_list AS l
-WHERE l.place = (SELECT min(f.place) FROM swap_list AS f)
-    AND r.No IN (l.no_i, l.no_j);
+SET amount = CASE WHEN r.No = n.no_i THEN n.amount_j ELSE n.amount_i END
+FROM next_swap AS n
+WHERE r.No IN (n.no_i, n.no_j);
 
 -- Take it off the list, and with it all swaps of either record, which must be examined again.
 DELETE FROM swap_list AS l
-WHERE EXISTS (
-    SELECT 1
-    FROM swap_list AS f
-    WHERE f.place = (SELECT min(b.place) FROM swap_list AS b)
-        AND (l.no_i IN (f.no_i, f.no_j) OR l.no_j IN (f.no_i, f.no_j))
-);
+USING next_swap AS n
+WHERE l.no_i IN (n.no_i, n.no_j) OR l.no_j IN (n.no_i, n.no_j);
 
 -- The objective falls by 0.4817.
-SELECT
-    round(sum(d.difference), 5) AS objective
-FROM record_differences AS d;
+FROM objective AS o;
 
 -- Perform the last one: 7 becomes High, 1 is reset to Med, as the paper describes.
 UPDATE perturbed_records AS r
-SET amount = CASE WHEN r.No = l.no_i THEN l.amount_j ELSE l.amount_i END
-FROM swap_list AS l
-WHERE l.place = (SELECT min(f.place) FROM swap_list AS f)
-    AND r.No IN (l.no_i, l.no_j);
+SET amount = CASE WHEN r.No = n.no_i THEN n.amount_j ELSE n.amount_i END
+FROM next_swap AS n
+WHERE r.No IN (n.no_i, n.no_j);
 
 -- Take it off the list, and with it all swaps of either record, which must be examined again.
 DELETE FROM swap_list AS l
-WHERE EXISTS (
-    SELECT 1
-    FROM swap_list AS f
-    WHERE f.place = (SELECT min(b.place) FROM swap_list AS b)
-        AND (l.no_i IN (f.no_i, f.no_j) OR l.no_j IN (f.no_i, f.no_j))
-);
+USING next_swap AS n
+WHERE l.no_i IN (n.no_i, n.no_j) OR l.no_j IN (n.no_i, n.no_j);
 
 -- The objective is 2.42375 (printed 2.4237, the sum of rounded terms).
-SELECT
-    round(sum(d.difference), 5) AS objective
-FROM record_differences AS d;
+FROM objective AS o;
 
 -- Step 4: look at the costs again. None is negative any more, so the procedure ends.
 SELECT
@@ -578,8 +529,7 @@ JOIN policies AS p
     AND p.Location = i.Location
 JOIN swapped_policies AS s
     ON s.No = p.No
-GROUP BY
-    i.status
+GROUP BY ALL
 ORDER BY
     i.status;
 

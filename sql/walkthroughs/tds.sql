@@ -14,13 +14,6 @@
 
 -- Enter the table of slide 7: groups of alike employees, n records each, Salary in thousands.
 CREATE OR REPLACE TEMP TABLE employees AS
-SELECT
-    v.group_number,
-    v.Sex,
-    v.Job,
-    v.Salary,
-    v.Class,
-    v.n
 FROM (VALUES
     (1, 'M', 'Janitor', 30, 'N', 3),
     (2, 'M', 'Mover', 32, 'N', 4),
@@ -50,10 +43,7 @@ WITH rows_of_the_slide AS (
         coalesce(sum(e.n) FILTER (WHERE e.Class = 'N'), 0) AS no,
         sum(e.n) AS records
     FROM employees AS e
-    GROUP BY
-        e.Sex,
-        e.Job,
-        e.Salary
+    GROUP BY ALL
 )
 SELECT
     r.Sex,
@@ -86,9 +76,7 @@ SELECT
     ) AS Class,
     sum(g.n) AS a_qid1
 FROM generalized AS g
-GROUP BY
-    g.Sex,
-    g.Job
+GROUP BY ALL
 ORDER BY
     min(g.group_number);
 
@@ -99,35 +87,24 @@ ORDER BY
 -- A number has no taxonomy; TDS grows one. Each boundary between two salaries of [1, 99) is a
 -- candidate. The split of slide 11 is the one with the largest information gain, and is named by
 -- the smallest value of its right half: 37.
-WITH boundaries AS (
-    SELECT DISTINCT
-        e.Salary AS boundary
-    FROM employees AS e
-    WHERE e.Salary > (SELECT min(l.Salary) FROM employees AS l)
-),
-side_classes AS (
-    SELECT
-        b.boundary,
-        'both' AS side,
-        e.Class,
-        sum(e.n) AS records
-    FROM boundaries AS b
-    CROSS JOIN employees AS e
-    GROUP BY
-        b.boundary,
-        e.Class
-    UNION ALL
+WITH sides AS (
     SELECT
         b.boundary,
         CASE WHEN e.Salary < b.boundary THEN 'left' ELSE 'right' END AS side,
         e.Class,
-        sum(e.n) AS records
-    FROM boundaries AS b
+        e.n
+    FROM (SELECT DISTINCT l.Salary AS boundary FROM employees AS l) AS b
     CROSS JOIN employees AS e
-    GROUP BY
-        b.boundary,
-        e.Salary < b.boundary,
-        e.Class
+    WHERE b.boundary > (SELECT min(l.Salary) FROM employees AS l)
+),
+side_classes AS (
+    SELECT
+        s.boundary,
+        coalesce(s.side, 'both') AS side,
+        s.Class,
+        sum(s.n) AS records
+    FROM sides AS s
+    GROUP BY GROUPING SETS ((s.boundary, s.Class), (s.boundary, s.Class, s.side))
 ),
 class_shares AS (
     SELECT
@@ -144,9 +121,7 @@ side_entropies AS (
         sum(c.records) AS records,
         sum(c.share * log2(1 / c.share)) AS entropy
     FROM class_shares AS c
-    GROUP BY
-        c.boundary,
-        c.side
+    GROUP BY ALL
 )
 SELECT
     e.boundary,
@@ -168,10 +143,6 @@ ORDER BY
 -- The taxonomies, an edge a row. Salary is that of slide 11. The slides name Blue-collar and
 -- White-collar (slide 16) and Professional (slide 8); what is below Blue-collar is ours.
 CREATE OR REPLACE TEMP TABLE taxonomy_edges AS
-SELECT
-    v.attribute,
-    v.parent,
-    v.child
 FROM (VALUES
     ('Sex', 'ANY_Sex', 'M'),
     ('Sex', 'ANY_Sex', 'F'),
@@ -193,23 +164,19 @@ FROM (VALUES
 
 -- Write the attributes of each group below each other; a salary is named by the interval it is in.
 CREATE OR REPLACE TEMP TABLE leaf_labels AS
+WITH named_employees AS (
+    SELECT
+        e.group_number,
+        e.Sex,
+        e.Job,
+        CASE WHEN e.Salary < 37 THEN '[1, 37)' ELSE '[37, 99)' END AS Salary
+    FROM employees AS e
+)
 SELECT
-    e.group_number,
-    'Sex' AS attribute,
-    e.Sex AS leaf
-FROM employees AS e
-UNION ALL
-SELECT
-    e.group_number,
-    'Job' AS attribute,
-    e.Job AS leaf
-FROM employees AS e
-UNION ALL
-SELECT
-    e.group_number,
-    'Salary' AS attribute,
-    CASE WHEN e.Salary < 37 THEN '[1, 37)' ELSE '[37, 99)' END AS leaf
-FROM employees AS e;
+    u.group_number,
+    u.attribute,
+    u.leaf
+FROM (UNPIVOT named_employees ON Sex, Job, Salary INTO NAME attribute VALUE leaf) AS u;
 
 -- All that a group may be called: its leaf, and every node above it. One row per group, attribute
 -- and node, with the child of the node that is on the way down to the group.
@@ -246,10 +213,6 @@ FROM ways_up AS w;
 -- The quasi-identifiers of slide 16, an attribute a row. k1 is on slide 7; k2 is not in the text, 4
 -- fits the slides.
 CREATE OR REPLACE TEMP TABLE quasi_identifiers AS
-SELECT
-    v.qid,
-    v.attribute,
-    v.k
 FROM (VALUES
     ('Sex, Job', 'Sex', 4),
     ('Sex, Job', 'Job', 4),
@@ -257,21 +220,47 @@ FROM (VALUES
     ('Job, Salary', 'Salary', 4)
 ) AS v (qid, attribute, k);
 
--- The cut begins with the top of every taxonomy (the first two lines of slide 11's algorithm). The
--- order of the attributes decides between equal scores.
-CREATE OR REPLACE TEMP TABLE cut_nodes AS
-SELECT
-    v.attribute,
-    v.node,
-    v.attribute_order
+-- The top of every taxonomy. The order of the attributes decides between equal scores.
+CREATE OR REPLACE TEMP TABLE attributes AS
 FROM (VALUES
     ('Sex', 'ANY_Sex', 1),
     ('Job', 'ANY_Job', 2),
     ('Salary', '[1, 99)', 3)
-) AS v (attribute, node, attribute_order);
+) AS v (attribute, top, attribute_order);
+
+-- The nodes specialized so far: none at first, so the cut begins with the tops (the first two lines
+-- of slide 11's algorithm).
+CREATE OR REPLACE TEMP TABLE specialized_nodes (
+    attribute VARCHAR,
+    node VARCHAR
+);
+
+-- The cut: the tops and the children of all nodes that were specialized, without these nodes.
+CREATE OR REPLACE TEMP VIEW cut_nodes AS
+WITH reached_nodes AS (
+    SELECT
+        a.attribute,
+        a.top AS node
+    FROM attributes AS a
+    UNION ALL
+    SELECT
+        t.attribute,
+        t.child AS node
+    FROM taxonomy_edges AS t
+    JOIN specialized_nodes AS s
+        ON s.attribute = t.attribute
+        AND s.node = t.parent
+)
+SELECT
+    r.attribute,
+    r.node
+FROM reached_nodes AS r
+ANTI JOIN specialized_nodes AS s
+    ON s.attribute = r.attribute
+    AND s.node = r.node;
 
 -- The generalized table: each group is called by its one possible label that is in the cut. This
--- view, and those below, follow cut_nodes as it is refined.
+-- view, and those below, follow specialized_nodes as it grows.
 CREATE OR REPLACE TEMP VIEW generalized_employees AS
 SELECT
     e.group_number,
@@ -286,10 +275,7 @@ JOIN possible_labels AS p
 JOIN cut_nodes AS c
     ON c.attribute = p.attribute
     AND c.node = p.node
-GROUP BY
-    e.group_number,
-    e.Class,
-    e.n;
+GROUP BY ALL;
 
 -- Taxonomy Indexed PartitionS, TIPS (slide 15): the leaves of the tree of partitions, one row per
 -- generalized record. Link[x] of the slides is: WHERE Sex = x (or Job, or Salary).
@@ -300,36 +286,26 @@ SELECT
     g.Salary,
     sum(g.n) AS records
 FROM generalized_employees AS g
-GROUP BY
-    g.Sex,
-    g.Job,
-    g.Salary;
+GROUP BY ALL
+ORDER BY
+    g.Salary ASC,
+    g.Job ASC,
+    g.Sex ASC;
 
 -- A(QID), the anonymity: the smallest a(qid) of each quasi-identifier.
 CREATE OR REPLACE TEMP VIEW anonymity AS
 WITH qid_sizes AS (
     SELECT
-        'Sex, Job' AS qid,
+        CASE WHEN grouping(p.Sex) = 0 THEN 'Sex, Job' ELSE 'Job, Salary' END AS qid,
         sum(p.records) AS records
     FROM partitions AS p
-    GROUP BY
-        p.Sex,
-        p.Job
-    UNION ALL
-    SELECT
-        'Job, Salary' AS qid,
-        sum(p.records) AS records
-    FROM partitions AS p
-    GROUP BY
-        p.Job,
-        p.Salary
+    GROUP BY GROUPING SETS ((p.Sex, p.Job), (p.Job, p.Salary))
 )
 SELECT
     s.qid,
     min(s.records) AS anonymity
 FROM qid_sizes AS s
-GROUP BY
-    s.qid;
+GROUP BY ALL;
 
 -- ---------------------------------------------------------------------------------------------
 -- 4. The score of a specialization: InfoGain(v) / (AnonyLoss(v) + 1)
@@ -337,12 +313,11 @@ GROUP BY
 
 -- The candidates: nodes of the cut that have children.
 CREATE OR REPLACE TEMP VIEW candidates AS
-SELECT DISTINCT
+SELECT
     c.attribute,
-    c.node,
-    c.attribute_order
+    c.node
 FROM cut_nodes AS c
-JOIN taxonomy_edges AS t
+SEMI JOIN taxonomy_edges AS t
     ON t.attribute = c.attribute
     AND t.parent = c.node;
 
@@ -352,7 +327,7 @@ CREATE OR REPLACE TEMP VIEW class_counts AS
 SELECT
     k.attribute,
     k.node,
-    'before' AS record_set,
+    coalesce(p.child, 'before') AS record_set,
     e.Class,
     sum(e.n) AS records
 FROM candidates AS k
@@ -361,28 +336,10 @@ JOIN possible_labels AS p
     AND p.node = k.node
 JOIN employees AS e
     ON e.group_number = p.group_number
-GROUP BY
-    k.attribute,
-    k.node,
-    e.Class
-UNION ALL
-SELECT
-    k.attribute,
-    k.node,
-    p.child AS record_set,
-    e.Class,
-    sum(e.n) AS records
-FROM candidates AS k
-JOIN possible_labels AS p
-    ON p.attribute = k.attribute
-    AND p.node = k.node
-JOIN employees AS e
-    ON e.group_number = p.group_number
-GROUP BY
-    k.attribute,
-    k.node,
-    p.child,
-    e.Class;
+GROUP BY GROUPING SETS (
+    (k.attribute, k.node, e.Class),
+    (k.attribute, k.node, e.Class, p.child)
+);
 
 -- InfoGain(v) of slide 14: I(R_v) - sum over c of |R_c| / |R_v| * I(R_c), where I is the entropy. A
 -- window gives each class its share of its set. The candidate is beneficial if R_v holds more than
@@ -407,10 +364,7 @@ entropies AS (
         sum(s.records) AS records,
         sum(s.share * log2(1 / s.share)) AS entropy
     FROM class_shares AS s
-    GROUP BY
-        s.attribute,
-        s.node,
-        s.record_set
+    GROUP BY ALL
 )
 SELECT
     e.attribute,
@@ -423,9 +377,7 @@ SELECT
     ) AS info_gain,
     max(e.classes) FILTER (WHERE e.record_set = 'before') > 1 AS beneficial
 FROM entropies AS e
-GROUP BY
-    e.attribute,
-    e.node;
+GROUP BY ALL;
 
 -- A_v(QID): the anonymity as it would be with v specialized. Every candidate gets its own copy of
 -- the generalized table, in which v is replaced by its children; the rest is a GROUP BY.
@@ -450,26 +402,13 @@ trial_sizes AS (
     SELECT
         t.attribute,
         t.node,
-        'Sex, Job' AS qid,
+        CASE WHEN grouping(t.Sex) = 0 THEN 'Sex, Job' ELSE 'Job, Salary' END AS qid,
         sum(t.n) AS records
     FROM trial_employees AS t
-    GROUP BY
-        t.attribute,
-        t.node,
-        t.Sex,
-        t.Job
-    UNION ALL
-    SELECT
-        t.attribute,
-        t.node,
-        'Job, Salary' AS qid,
-        sum(t.n) AS records
-    FROM trial_employees AS t
-    GROUP BY
-        t.attribute,
-        t.node,
-        t.Job,
-        t.Salary
+    GROUP BY GROUPING SETS (
+        (t.attribute, t.node, t.Sex, t.Job),
+        (t.attribute, t.node, t.Job, t.Salary)
+    )
 )
 SELECT
     s.attribute,
@@ -477,10 +416,7 @@ SELECT
     s.qid,
     min(s.records) AS anonymity
 FROM trial_sizes AS s
-GROUP BY
-    s.attribute,
-    s.node,
-    s.qid;
+GROUP BY ALL;
 
 -- AnonyLoss(v): the average decrease of A over the quasi-identifiers that contain the attribute of
 -- v. (The formulas of slide 13 are pictures, lost in the text; this is the definition of the ICDE
@@ -497,9 +433,7 @@ JOIN quasi_identifiers AS q
     AND q.attribute = k.attribute
 JOIN anonymity AS a
     ON a.qid = k.qid
-GROUP BY
-    k.attribute,
-    k.node;
+GROUP BY ALL;
 
 -- The score, and the place of each candidate: valid and beneficial ones only, the highest score
 -- first; between equal scores (the slides are silent) the order of the attributes, then that of the
@@ -508,7 +442,6 @@ CREATE OR REPLACE TEMP VIEW candidate_scores AS
 SELECT
     k.attribute,
     k.node,
-    k.attribute_order,
     g.info_gain,
     l.anony_loss,
     g.info_gain / (l.anony_loss + 1) AS score,
@@ -520,11 +453,13 @@ SELECT
                 ORDER BY
                     l.valid AND g.beneficial DESC,
                     round(g.info_gain / (l.anony_loss + 1), 12) DESC,
-                    k.attribute_order ASC,
+                    a.attribute_order ASC,
                     k.node ASC
             )
     END AS place
 FROM candidates AS k
+JOIN attributes AS a
+    ON a.attribute = k.attribute
 JOIN candidate_gains AS g
     ON g.attribute = k.attribute
     AND g.node = k.node
@@ -537,11 +472,6 @@ JOIN candidate_losses AS l
 -- ---------------------------------------------------------------------------------------------
 
 -- Slide 16, the root of TIPS: one partition with all 34 records.
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
 FROM partitions AS p;
 
 -- What a round looks at: every candidate with its score, the winner first.
@@ -564,159 +494,70 @@ ORDER BY
 -- Round 1: Salary has the largest gain. It costs 22: A(QID2) falls from 34 to 12.
 FROM ranked_candidates AS r;
 
--- What a round puts into the cut: the children of the candidate in the first place.
-CREATE OR REPLACE TEMP VIEW winner_children AS
+-- What a round specializes: the candidate in the first place.
+CREATE OR REPLACE TEMP VIEW winner AS
 SELECT
-    t.attribute,
-    t.child AS node,
-    s.attribute_order
+    s.attribute,
+    s.node
 FROM candidate_scores AS s
-JOIN taxonomy_edges AS t
-    ON t.attribute = s.attribute
-    AND t.parent = s.node
 WHERE s.place = 1;
 
--- Add the children of the winner to the cut: [1, 37) and [37, 99) of Salary.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
-
--- Slide 16 shows the leaves of the tree of partitions.
-CREATE OR REPLACE TEMP VIEW slide_16 AS
-SELECT
-    p.Sex,
-    p.Job,
-    p.Salary,
-    p.records
-FROM partitions AS p
-ORDER BY
-    p.Salary ASC,
-    p.Job ASC,
-    p.Sex ASC;
+-- Specialize the winner; in the cut are now [1, 37) and [37, 99) of Salary.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- Slide 16, after the first specialization: partitions of 12 and 22 records.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- Round 2: Job costs 13 on the average: A(QID1) falls from 34 to 16, A(QID2) from 12 to 4.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: Blue-collar and White-collar of Job.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Specialize the winner; in the cut are now Blue-collar and White-collar of Job.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- Slide 16, after the second specialization: 12, 4 and 18 records, where the slide ends.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- Round 3: Blue-collar gains most: all who are Non-Technical are of class N.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: Non-Technical and Technical of Job.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Specialize the winner; in the cut are now Non-Technical and Technical of Job.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- The partitions after round 3: [1, 37) of Blue-collar is split into 7 and 5 records.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- Round 4: White-collar costs nothing: both of its halves hold nine, more than A.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: Manager and Professional of Job.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Specialize the winner; in the cut are now Manager and Professional of Job.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- The partitions after round 4.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- Round 5: Technical costs less than Sex and is ahead of it, although Sex gains more.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: Carpenter and Technician of Job.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Specialize the winner; in the cut are now Carpenter and Technician of Job.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- The partitions after round 5.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- Round 6: Sex alone is left. Each job but Professional has one sex, so it costs nothing now.
 FROM ranked_candidates AS r;
 
--- Add the children of the winner to the cut: M and F of Sex.
-INSERT INTO cut_nodes
-FROM winner_children AS w;
-
--- Take out the node that they replace: it has its children in the cut now.
-DELETE FROM cut_nodes AS c
-WHERE EXISTS (
-    SELECT 1
-    FROM taxonomy_edges AS t
-    JOIN cut_nodes AS k
-        ON k.attribute = t.attribute
-        AND k.node = t.child
-    WHERE t.attribute = c.attribute
-        AND t.parent = c.node
-);
+-- Specialize the winner; in the cut are now M and F of Sex.
+INSERT INTO specialized_nodes
+FROM winner AS w;
 
 -- The partitions after round 6.
-FROM slide_16 AS f;
+FROM partitions AS p;
 
 -- No candidate is valid and beneficial any more: Non-Technical and Professional stay as they are.
 FROM ranked_candidates AS r;
@@ -736,10 +577,7 @@ SELECT
     ) AS Class,
     sum(g.n) AS records
 FROM generalized_employees AS g
-GROUP BY
-    g.Sex,
-    g.Job,
-    g.Salary
+GROUP BY ALL
 ORDER BY
     min(g.group_number);
 
