@@ -90,7 +90,7 @@ def test_a_walkthrough_is_formatted_as_the_step_files_are(name: str) -> None:
         assert isinstance(tree, exp.Expression)
         assert len(list(tree.find_all(exp.CTE))) <= MOST_CTES
         stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
-        assert not stars or re.search(r"^FROM (\w+ AS \w;|\(VALUES)$", statement.sql, re.MULTILINE)  # as it is
+        assert not stars or re.search(r"^FROM (\w+ AS \w;|\(VALUES)$", statement.sql, re.MULTILINE)
         for table in tree.find_all(exp.Table):
             written = isinstance(table.parent, exp.Create | exp.Insert | exp.Schema | exp.Pivot)
             assert written or table.alias, f"{table} has no alias in: {statement.sentence}"
