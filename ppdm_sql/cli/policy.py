@@ -44,7 +44,8 @@ def run(
     progress = TerminalProgress(quiet=common.quiet)
     opening = {"threads": common.threads, "memory_limit": common.memory_limit}
     found = running.run(policy, names or (), dry_run=dry_run, progress=progress, **opening)
-    _print(found, common, holds=dry_run or found.holds)
+    failed = any(one.state == running.FAILED for one in found)
+    _print(found, common, holds=not failed if dry_run else found.holds)
 
 
 @takes(lacks=["sql", "attach"])

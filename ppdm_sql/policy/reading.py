@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date, time
 from pathlib import Path
@@ -202,6 +202,20 @@ class PlannedRelease:
                     given = int(given)
             found[option.name] = DECODERS[option.form].read(self.placed(option, given))
         return found
+
+    def columns(self) -> Iterator[str]:
+        """Name the columns that must be in the table."""
+        for requirement in parse_all(DECODERS[Form.texts].read(self.asked.get("require", []))):
+            yield from (*requirement.attributes, *requirement.sensitive_columns)
+        for key, given in self.asked.items():
+            option = METHODS[self.command].get(key)
+            if option is None or is_elsewhere(option, given):
+                continue
+            value = DECODERS[option.form].read(given)
+            if option.metavar in ("COLUMN", "ID"):
+                yield value
+            elif option.form is Form.names or isinstance(value, dict):
+                yield from (name for name in value if name)
 
     def placed(self, option: Option, given: Any) -> Any:
         """Give the whole paths of files; of what may be something else, too, if there is such a file."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ppdm_sql.database import Database, open_database
-from ppdm_sql.engine.names import column, resolve_all
+from ppdm_sql.engine.names import column, resolve
 from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import InvalidOption, PpdmError, UnknownTable
@@ -177,10 +177,13 @@ def _one(db: Database, planned: PlannedRelease, *, acts: bool) -> Standing:
 def _found(db: Database, planned: PlannedRelease, *, acts: bool) -> Reasons:
     row = next((one for one in db.releases() if one.release.lower() == planned.name.lower()), None)
     found = [(MISSING, "there is no such release")]
-    if row is None and not acts:
-        return found
     with _source(db, planned) as table:
-        source = _fingerprint(db, planned, table)
+        columns = [item.name for item in db.engine.columns(db.engine.find(table))]
+        for name in (*planned.why, *planned.columns()):
+            resolve(name, columns, table=planned.table)
+        if row is None and not acts:
+            return found
+        source = _fingerprint(db, table)
         if row is not None:
             found = list(_reasons(db, planned, row, source))
         if acts and found:
@@ -202,11 +205,10 @@ def _source(db: Database, planned: PlannedRelease) -> Iterator[str]:
         yield name
 
 
-def _fingerprint(db: Database, planned: PlannedRelease, name: str) -> dict[str, object]:
+def _fingerprint(db: Database, name: str) -> dict[str, object]:
     """Give what changes with any record of the source, whatever the order of the records is."""
     table = db.engine.find(name)
     columns = db.engine.columns(table)
-    resolve_all(planned.why, [item.name for item in columns], table=name)
     cells = [sql("CAST({c} AS TEXT)", c=column(item.name, "s")) for item in columns]
     query = sql(
         "SELECT count(*), sum(md5_number_lower(CAST(to_json([{cells}]) AS TEXT))) FROM {table} AS s",

@@ -250,7 +250,7 @@ def _enters_well(engine: Engine, before: Shape, after: Shape, number: int, depar
 
 
 def identified(source: Table, person: str, digested: Sequence[str]) -> Statement:
-    """Read a source with the private columns, in the first cohort; every text of a digest has its length before it."""
+    """Read a source with the private columns, in the first cohort; in a digest a text follows its length."""
     value = "coalesce(length({t}) || ':' || {t}, '-')"
     texts = [sql("CAST({c} AS VARCHAR)", c=column(name, "s")) for name in digested]
     return sql(

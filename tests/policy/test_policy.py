@@ -293,12 +293,15 @@ def test_what_is_wrong_is_said_with_its_place(clinic: Path, what: str) -> None:
 
 
 def test_a_misspelt_column_is_named(clinic: Path) -> None:
-    for old, new in (("age =", "aeg ="), ("on sex, age", "on sex, aeg"), ("\nsex =", "\naeg =")):
-        (clinic / "ppdm.toml").write_text(POLICY)
-        change("ppdm.toml", old, new)
-        code, found = told("run")
-        assert (code, found["safe"][0]) == (1, "failed")
-        assert "no column 'aeg'" in found["safe"][1]
+    changes = [("age =", "aeg ="), ("on sex, age", "on sex, aeg"), ("\nsex =", "\naeg =")]
+    changes += [('keep = "ill"', 'keep = "aeg"'), ("{ zip", "{ aeg"), ('"patient"', '"aeg"')]
+    for words in (["run"], ["run", "--dry-run"], ["check"]):
+        for old, new in changes:
+            (clinic / "ppdm.toml").write_text(POLICY)
+            change("ppdm.toml", old, new)
+            code, found = told(*words)
+            assert (code, found["safe"][0]) == (1, "failed")
+            assert "no column 'aeg'" in found["safe"][1]
 
 
 def test_a_database_that_another_process_holds_is_an_error(clinic: Path) -> None:
