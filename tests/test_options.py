@@ -306,6 +306,8 @@ def test_what_a_method_does_not_take_is_a_type_error(words: dict[str, Any]) -> N
     ("options", "words"),
     [
         ({"detail": "0.5"}, "detail must be: number. Write it as detail=1."),
+        ({"max_steps": 2.5}, "max_steps must be: whole number."),
+        ({"require": 5}, "require must be: text, or list of texts."),
         ({"updatable": "no"}, "updatable must be: true or false. Write it as updatable=True."),
         ({"symbol": b"?"}, "symbol must be: text."),
         ({"ranges": {"age": 5}}, "ranges must be: struct of a list of two by column."),
@@ -313,7 +315,7 @@ def test_what_a_method_does_not_take_is_a_type_error(words: dict[str, Any]) -> N
 )
 def test_what_is_not_of_the_form_is_refused_in_python(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ppdm_sql.InvalidOption, match=re.escape(words)):
-        Generalize(table="t", require=["k >= 5 on zip"], into="safe", **options)
+        Generalize(**{"table": "t", "require": ["k >= 5 on zip"], "into": "safe"} | options)
 
 
 def test_the_reference_page_is_what_the_options_say() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import cache, wraps
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
@@ -166,8 +166,11 @@ def _is_two(given: object) -> bool:
 
 _TAKES: Mapping[Form, Callable[[Any], bool]] = {
     Form.text: lambda given: given is None or isinstance(given, str),
+    Form.whole: lambda given: isinstance(given, Integral) and not isinstance(given, bool),
     Form.number: lambda given: isinstance(given, Real) and not isinstance(given, bool),
     Form.flag: lambda given: isinstance(given, bool),
+    Form.texts: lambda given: isinstance(given, Iterable) and not isinstance(given, bytes),
+    Form.thresholds: lambda given: given is None or isinstance(given, list | tuple),
     Form.bounds: _is_two,
     Form.ranges: lambda given: all(map(_is_two, given.values())),
     Form.bins: lambda given: isinstance(given, int | Mapping),
