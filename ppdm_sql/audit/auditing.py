@@ -13,7 +13,7 @@ from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.judging import (
     Judged,
     count_inferences,
-    judge_classes,
+    judgements,
     questions,
     summed_up,
     template_groups,
@@ -240,7 +240,7 @@ class _AuditRun:
         self.templates = template_groups(self.collapsed, questioned, self._types)
         judged = [item for group in self.templates for item in group.judge()]
         judged += [
-            judge_classes(self.collapsed, question, self._types)
+            Judged(question, judgements(self.collapsed, question.requirement, self._types, question.number))
             for question in questioned
             if question.requirement.counts is not Counts.PROTECTED
         ]

@@ -92,12 +92,13 @@ class Collapsed:
         wanted = set(names)
         return [name for name in self._codes if name in wanted]
 
-    def atoms_of(self, codes: Sequence[str]) -> Table:
+    def atoms_of(self, codes: Sequence[str], atoms: Table | None = None) -> Table:
         """Give the atoms; where persons are counted, a view with one for each person in a combination."""
+        atoms = atoms or self.atoms
         if self.unit == "records":
-            return self.atoms
+            return atoms
         once = "SELECT {by}, person, min(atom) AS atom, 1 AS records FROM {atoms} GROUP BY {by}, person"
-        return self.engine.overlay(sql(once, by=[column(code) for code in codes], atoms=self.atoms))
+        return self.engine.overlay(sql(once, by=[column(code) for code in codes], atoms=atoms))
 
     def classes(self, quasi_identifier: Sequence[str]) -> Table:
         """Give the classes of a quasi-identifier: ``class, class_records, population_records``."""
@@ -117,7 +118,7 @@ class Collapsed:
         return self._once("cells", {"qi": qi, "sensitive": self.codes([sensitive])})
 
     def value_totals(self, sensitive: str) -> Table:
-        """Give the sensitive values of the table: ``value, value_records, table_values, table_records``."""
+        """Give the sensitive values of the table, each with its records, and those of all."""
         return self._once("value_totals", {"sensitive": self.codes([sensitive])})
 
     def make(
@@ -207,10 +208,8 @@ class RecordedCut:
         return sql("SELECT {wanted} FROM {t} AS r WHERE {where}", wanted=wanted, t=table, where=of_release)
 
 
-def classes_in_population(collapsed: Collapsed, asked: Requirement) -> Table:
+def classes_in_population(collapsed: Collapsed, asked: Requirement, population: PopulationTable) -> Table:
     """Give the classes of a requirement with the records of its population in them."""
-    population = asked.population
-    assert population is not None
     names = collapsed.in_order(asked.attributes)
     everybody = _population(collapsed.engine, population, names, collapsed.cut)
     codes = everybody.codes([f"v{place}" for place in range(len(names))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.privacy import LDiversity, Requirement, TCloseness, Value
+from ppdm_sql.privacy.models.recursive_diversity import RecursiveDiversity
 from ppdm_sql.results import SHARE, ResultTable
 
 HIGH = 0.2
@@ -60,19 +62,24 @@ def population_of(
 
 
 def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassSizes:
-    """Count the classes of each size, exactly and in ranges; one scan of the classes."""
-    engine = collapsed.engine
-    tables = {"classes": collapsed.classes(quasi_identifier)}
-    sizes = collapsed.make("class_sizes", tables)
-    text = bind("audit/class_size_ranges", tables={"class_sizes": sizes})
-    ranges = engine.query(text, step="class_size_ranges")
-    exact = sql("SELECT class_size, classes, records FROM {sizes} ORDER BY class_size", sizes=sizes)
-    rows = engine.query(exact, step="class_sizes")
-    return ClassSizes(
-        tuple(quasi_identifier),
-        tuple((size, classes, records) for size, classes, records in rows),
-        tuple((low, high, classes, records) for low, high, classes, records in ranges),
-    )
+    """Count the classes of each size, exactly and in ranges."""
+    text = bind("audit/class_sizes", tables={"classes": collapsed.classes(quasi_identifier)})
+    sizes = [(size, *counts) for size, *counts in collapsed.engine.query(text, step="class_sizes")]
+    ranges = dict[tuple[int, int], list[int]]()
+    for size, classes, records in sizes:
+        counts = ranges.setdefault(_range(size), [0, 0])
+        counts[:] = counts[0] + classes, counts[1] + records
+    in_ranges = tuple((*bounds, *counts) for bounds, counts in ranges.items())
+    return ClassSizes(tuple(quasi_identifier), tuple(sizes), in_ranges)
+
+
+def _range(size: int) -> tuple[int, int]:
+    """Give the range to read a class size in: single sizes up to 10, then 11-20, 21-50, 51-100 ..."""
+    if size <= 10:
+        return size, size
+    decade = 10 ** (len(str(size - 1)) - 1)
+    low, high = next(bounds for bounds in ((1, 2), (2, 5), (5, 10)) if size <= bounds[1] * decade)
+    return low * decade + 1, high * decade
 
 
 def risks(
@@ -273,20 +280,18 @@ def _sensitive(
 ) -> SensitiveExposure:
     engine, qi = collapsed.engine, tuple(by)
     cells = {"cells": collapsed.cells(by, sensitive)}
-    ratio = bind("audit/recursive_ratio", tables=cells)
-    ((recursive_c,),) = engine.query(ratio, step="recursive_ratio")
+    recursive_c = _worst(collapsed, RecursiveDiversity(Fraction(1), 2, sensitive, qi), types)
     totals = {"value_totals": collapsed.value_totals(sensitive)}
     listed = bind("audit/value_confidences", tables={**cells, **totals}, values={"most": MOST_VALUES})
     rows = engine.query(listed, step="value_confidences")
     closeness = TCloseness(Fraction(1), sensitive, qi)
-    equal = collapsed.make("equal_t_closeness", {**cells, **totals}, values=_ANY_T)
     return SensitiveExposure(
         sensitive=sensitive,
         values=int(rows[0][-1]),
         distinct_l=int(_worst(collapsed, LDiversity("distinct", Fraction(1), sensitive, qi), types)),
         entropy_l=_worst(collapsed, LDiversity("entropy", Fraction(1), sensitive, qi), types),
-        recursive_c=recursive_c,
-        equal_t=_reached(collapsed, equal, "max"),
+        recursive_c=None if math.isinf(recursive_c) else recursive_c,
+        equal_t=_worst(collapsed, closeness, {sensitive: "VARCHAR"}),
         ordered_t=_worst(collapsed, closeness, types) if is_ordered(types[sensitive]) else None,
         by_value=tuple(
             ValueConfidence(value, int(records), share, confidence, int(certain))
@@ -295,17 +300,8 @@ def _sensitive(
     )
 
 
-_ANY_T = {"requirement": 0, "t_numerator": 1, "t_denominator": 1}
-"""Parameters of a step of closeness for the limit that every table keeps."""
-
-
 def _worst(collapsed: Collapsed, asked: Requirement, types: Mapping[str, str]) -> float:
     """Measure every class by a requirement, and give the worst."""
-    judged = judgements(collapsed, asked, types, {"requirement": 0}, {})
-    return _reached(collapsed, judged, asked.worst)
-
-
-def _reached(collapsed: Collapsed, judged: Table, worst: str) -> float:
-    text = bind("audit/verdicts", tables={"judgements": judged})
+    text = bind("audit/verdicts", tables={"judgements": judgements(collapsed, asked, types)})
     ((_, _, least, most, *_),) = collapsed.engine.query(text, step="verdicts")
-    return float(least if worst == "min" else most)
+    return float(least if asked.worst == "min" else most)

@@ -11,7 +11,7 @@ from ppdm_sql.audit.collapsing import Collapsed, classes_in_population
 from ppdm_sql.audit.model import Counted, Finding, Group, Inferences
 from ppdm_sql.engine import Rows, type_title
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import Scalar, Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Audited, Counts, Requirement, Template, Value, requirement_of, resolve
 from ppdm_sql.privacy.level import over_labels
@@ -56,38 +56,29 @@ def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: s
 # -- judging -----------------------------------------------------------------------------------------
 
 
-def judge_classes(collapsed: Collapsed, question: Question, types: Mapping[str, str]) -> Judged:
-    """Judge every class by a requirement that protects all values alike."""
-    number = {"requirement": question.number}
-    return Judged(question, judgements(collapsed, question.requirement, types, number, {}))
-
-
-def judgements(
-    collapsed: Collapsed,
-    asked: Requirement,
-    types: Mapping[str, str],
-    values: Mapping[str, Scalar],
-    tables: Mapping[str, Table],
-) -> Table:
-    """Run a model's step."""
+def judgements(collapsed: Collapsed, asked: Requirement, types: Mapping[str, str], number: int = 0) -> Table:
+    """Judge every class by the step of a requirement that protects all values alike."""
     of_sensitive = "".join(types[name] for name in asked.sensitive_columns)
     step = asked.audit_step(Audited(lambda: collapsed.size, lambda: collapsed.counted, of_sensitive))
-    known = dict(tables)
+    known = dict[str, Table]()
 
     def read(names: tuple[str, ...]) -> dict[str, Table]:
         return {name: known.get(name) or _groups(collapsed, asked, name) for name in names}
 
     for name, inputs in step.prepared.items():
         known[name] = collapsed.make(name, read(inputs))
-    return collapsed.make(step.name, read(step.inputs), values={**values, **step.values})
+    classes = bind(f"audit/{step.name}", tables=read(step.inputs), values=step.values)
+    judged = "SELECT {number} AS requirement, 1 AS position, j.* FROM ({classes}) AS j"
+    text = Statement(sql(judged, number=number, classes=classes), file=classes.file)
+    return collapsed.engine.materialize(step.name, text)
 
 
 def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     """Give the classes of a requirement, or their cells."""
+    if name == "classes" and asked.population is not None:
+        return classes_in_population(collapsed, asked, asked.population)
     if name == "classes":
         return collapsed.classes(asked.attributes)
-    if name == "classes_in_population":
-        return classes_in_population(collapsed, asked)
     (sensitive,) = asked.sensitive_columns
     if name == "value_totals":
         return collapsed.value_totals(sensitive)
@@ -104,7 +95,7 @@ class TemplateGroup:
         first = _template(group[0])
         self.channel = first.channel
         self.sensitive = first.sensitive
-        self._collapsed, self._group, self._types = collapsed, group, types
+        self._collapsed, self._group = collapsed, group
         cells = collapsed.cells(first.channel, first.sensitive)
         requested = collapsed.engine.materialize("requested_values", _requested(group))
         protected = collapsed.make("protected_values", {"requested_values": requested, "cells": cells})
@@ -113,8 +104,7 @@ class TemplateGroup:
 
     def judge(self) -> list[Judged]:
         """Judge every class by every template of the group."""
-        asked = self._group[0].requirement
-        table = judgements(self._collapsed, asked, self._types, {}, self._tables)
+        table = self._collapsed.make("confidences", self._tables)
         return [Judged(question, table, self._texts[question.number]) for question in self._group]
 
     def inferences(self, thresholds: Table) -> dict[int, int]:

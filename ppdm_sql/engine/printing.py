@@ -95,7 +95,6 @@ COMPOSED = {
     "children": "Gives the child of each record of the value that is specialized.",
     "chosen": "Picks the tied records that move, by a keyed hash.",
     "class_counts": "Counts the records of each value and class: the information gain follows from them.",
-    "class_size_ranges": "Counts the classes by ranges of their size.",
     "class_sizes": "Counts the classes of each size.",
     "classes": "Counts the classes.",
     "coded": "Replaces values by their codes.",

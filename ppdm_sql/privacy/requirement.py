@@ -53,14 +53,14 @@ class Audited:
 class AuditStep:
     """The step of ``sql/audit/`` that judges every class.
 
-    It gives ``requirement, position, class, class_records, reached, violates``, a row a class.
+    It gives ``class, class_records, reached, violates``, a row a class.
     """
 
     name: str
-    # tables that it reads: ``classes``, ``cells``, ``value_totals``, ``classes_in_population``,
-    # ``protected_values``, others
+    # tables that it reads: ``classes``, with the records of a population in them, ``cells``,
+    # ``value_totals``, ``protected_values``, others
     inputs: tuple[str, ...]
-    values: Mapping[str, int | float | bool] = field(default_factory=dict)  # beside ``requirement``
+    values: Mapping[str, int | float | bool] = field(default_factory=dict)
     prepared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # earlier steps, and what they read
 
 
@@ -71,40 +71,30 @@ class Requirement(ABC):
     sensitive column among those that group the records are refused.
     """
 
-    counts: ClassVar[Counts]
-    """What is counted in each group of records."""
+    counts: ClassVar[Counts]  # in each group of records
+    # whether refinement moves the number towards the limit only, so that it never repairs a violation
     monotone: ClassVar[bool] = True
-    """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
+    # whether a class is held against the distribution of the sensitive values in the whole table
     compares_with_table: ClassVar[bool] = False
-    """Whether a class is held against the distribution of the sensitive values in the whole table."""
+    # whether it is monotone, too, where persons are counted, of whom one can be in several classes
     monotone_persons: bool = False
-    """Whether that holds, too, where persons are counted, of whom one can be in several classes."""
+    # whether its shares are of the different values that persons have, each once, not of the persons
     counts_values: bool = False
-    """Whether its shares are of the different values that persons have, each once, not of the persons."""
-    counts_table: ClassVar[bool] = True
-    """Whether records of the table are counted, not those of a population alone."""
+    counts_table: ClassVar[bool] = True  # whether records of the table are counted, not of a population alone
+    # whether the form has no word that it opens with, so that every other form is tried before it
     reads_anything: ClassVar[bool] = False
-    """Whether the form has no word that it opens with, so that every other form is tried before it."""
-    example: ClassVar[str] = "Job, Country -> Bankruptcy = Discharged <= 75%"
-    """A correct text, for errors; forms other than templates bring their own."""
-    opening: ClassVar[re.Pattern[str]]
-    """What a text of the form begins with."""
+    example: ClassVar[str] = "Job, Country -> Bankruptcy = Discharged <= 75%"  # a correct text, for errors
+    opening: ClassVar[re.Pattern[str]]  # what a text of the form begins with
+    # a pattern of what the model is called elsewhere, by which an error knows what was attempted
     other_spelling: ClassVar[str | None] = None
-    """A pattern of what the model is called elsewhere, by which an error knows what was attempted."""
-    limited_by: ClassVar[str]
-    """The field that holds the limit."""
-    amount_words: ClassVar[str]
-    """How a number is written in its unit, such as ``a class of {:g} records``."""
-    against_words: ClassVar[str]
-    """How a number is written against its limit, such as ``{:.0f} of {:.0f} records``."""
-    scale: ClassVar[int] = 1
-    """What a number is multiplied by to be written: 100 for per cent."""
-    level: AnyLevel | None = None
-    """The level whose groups are counted in the place of single values."""
+    limited_by: ClassVar[str]  # the field that holds the limit
+    amount_words: ClassVar[str]  # how a number is written in its unit, such as ``a class of {:g} records``
+    against_words: ClassVar[str]  # the same against its limit, such as ``{:.0f} of {:.0f} records``
+    scale: ClassVar[int] = 1  # what a number is multiplied by to be written: 100 for per cent
+    level: AnyLevel | None = None  # the level whose groups are counted in the place of single values
+    # the step of ``sql/macros`` that measures each class in SQL alone, and what its columns mean
     macro: ClassVar[str | None] = None
-    """The step of ``sql/macros`` that measures each class in SQL alone; None where a model brings none."""
     macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """What the columns of the macro's answer mean, in a few words each, for the reference."""
 
     # -- the language
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
+from ppdm_sql.audit.comparing import counting
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, free_name, resolve, resolve_all
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
@@ -118,26 +119,22 @@ class _Attacking:
     def _sides(self) -> Table:
         """Put the released rows, the source's as the cut shows them, and the control's under each other."""
         shape = self.shape
-        rows = shape.owned_rows().subquery("r")
-        person = column(shape.person, "r") if shape.person else None
-        stacked = [self._side("release", rows, shape.count, person)]
+        stacked = [self._side("release", shape.owned_rows(), shape.count, shape.person)]
         if "parties" in self.row.parameters:  # of the partner's columns the source has none
-            stacked.append(self._side("source", rows.copy(), shape.count, person))
+            stacked.append(self._side("source", shape.owned_rows(), shape.count, shape.person))
         else:
             self.others = made_from(self.engine, self.row)
             stacked.append(self._recoded("source", self.others))
         if self.control is not None:
             stacked.append(self._recoded("control", self.control))
-        sides = self.engine.materialize(
-            "sides", joined([sql("{side}", side=side) for side in stacked], " UNION ALL ")
-        )
+        sides = self.engine.materialize("sides", joined(stacked, " UNION ALL "))
         counted = sql("SELECT coalesce(sum(s.weight) FILTER (s.side = 'source'), 0) FROM {t} AS s", t=sides)
         ((records,),) = self.engine.query(counted, step="records")
         if self.others is not None and records != self.row.rows + (self.row.left_out or 0):
             raise changed(self.row)
         return sides
 
-    def _recoded(self, side: str, table: Table) -> exp.Select:
+    def _recoded(self, side: str, table: Table) -> Statement:
         """Select the records of a table as the cut shows them."""
         try:
             recoding = Recoding.of(self.engine, self.row, self.shape, table)
@@ -153,28 +150,31 @@ class _Attacking:
             resolve(name, spelled, table=table.name)  # which says so
         if side == "source" and not self.row.left_out and any(item.unseen for item in recoding.maps):
             raise changed(self.row)
-        rows, person = recoding.rows(), None
+        rows, person = recoding.rows(), ""
         names = self.row.parameters.get("person") or ()
         if self.shape.person is not None and set(names) <= set(spelled):
-            name = free_name("person", rows.named_selects)
+            person = free_name("person", rows.named_selects)
             who = exp.Anonymous(this="row", expressions=[column(one, "t") for one in names])
-            rows, person = rows.select(alias(exp.cast(who, "TEXT"), name)), column(name, "r")
+            rows = rows.select(alias(exp.cast(who, "TEXT"), person))
         elif self.shape.person is not None and side == "source":
             raise changed(self.row)
-        return self._side(side, rows.subquery("r"), recoding.shape.count, person)
+        return self._side(side, rows, recoding.shape.count, person)
 
-    def _side(
-        self, side: str, rows: exp.Expression, count: str | None, person: exp.Expression | None
-    ) -> exp.Select:
-        weight = literal(1) if count is None else column(count, "r")
-        values = [exp.cast(column(name, "r"), "TEXT") for name in self.columns]
-        select = exp.select(
-            alias(literal(side), "side"),
-            alias(exp.cast(person or exp.null(), "TEXT"), "person"),
-            alias(exp.cast(weight, "BIGINT"), "weight"),
-            *(alias(value, f"v{place}") for place, value in enumerate(values)),
-        ).from_(rows)
-        return select if count is None else select.where(exp.GT(this=weight.copy(), expression=literal(0)))
+    def _side(self, side: str, rows: exp.Select, count: str | None, person: str | None) -> Statement:
+        weight, counts = counting(count)
+        return sql(
+            "SELECT {side} AS side, {person}::VARCHAR AS person, {weight}::BIGINT AS weight, {values} "
+            "FROM ({rows}) AS s WHERE {counts}",
+            side=literal(side),
+            person=column(person, "s") if person else sql("NULL"),
+            weight=weight,
+            values=[
+                sql("{c}::VARCHAR AS {v}", c=column(name, "s"), v=column(f"v{place}"))
+                for place, name in enumerate(self.columns)
+            ],
+            rows=rows,
+            counts=counts,
+        )
 
     def _places(self, names: Sequence[str]) -> list[str]:
         return [f"v{self.columns.index(name)}" for name in names]

@@ -145,19 +145,16 @@ class SetCounting:
             self.keys.append(frozenset(chosen))
 
     def _classes(self, codes: Sequence[str]) -> Table:
-        """Give the classes of a set: ``atom, records``; of persons, each of whom is in a class once."""
-        rows, by = self.coded, [column(code) for code in codes]
-        if self.collapsed.unit == "persons":
-            once = "SELECT {by}, min(atom) AS atom, 1 AS records FROM {coded} GROUP BY {by}, person"
-            rows = self.engine.overlay(sql(once, by=by, coded=self.coded))
-        text = bind("risk/set_classes", tables={"coded": rows}, columns={"columns": codes})
+        """Give the classes of a set: ``class``, one of its atoms, and ``class_records``."""
+        tables = {"atoms": self.collapsed.atoms_of(codes, self.coded)}
+        text = bind("audit/classes", tables=tables, columns={"qi": codes})
         return self.engine.materialize("set_classes", text)
 
     def _keep(self, chosen: Sequence[str], codes: Sequence[str], classes: Table) -> int:
         """Keep the atoms that are alone by a set and by none of its subsets; say how many."""
         subsets = [some for size in range(1, len(chosen)) for some in combinations(chosen, size)]
         smaller = [self._bits(some) for some in subsets if self.found[frozenset(some)].minimal_uniques]
-        alone = sql("SELECT atom FROM {classes} WHERE records = 1", classes=classes)
+        alone = sql("SELECT class AS atom FROM {classes} WHERE class_records = 1", classes=classes)
         if self.collapsed.unit == "persons":
             alone = bind("risk/lone_persons", tables={"coded": self.coded}, columns={"columns": codes})
         text = sql(

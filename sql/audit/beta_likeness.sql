@@ -1,4 +1,4 @@
--- beta_likeness | in: cells, value_totals | out: beta_likeness | grain: one row per class | params: requirement INTEGER, beta_numerator HUGEINT, beta_denominator HUGEINT, enhanced BOOLEAN
+-- beta_likeness | in: cells, value_totals | out: beta_likeness | grain: one row per class | params: beta_numerator HUGEINT, beta_denominator HUGEINT, enhanced BOOLEAN
 -- Largest gain (p - q) / q of a sensitive value, p being its share in the class and q in the table. Enhanced: a
 -- gain above -ln q violates whatever beta is, and counts as the table's records, more than any gain.
 -- Source: Cao, Karras 2012, doi:10.14778/2350229.2350255.
@@ -15,8 +15,6 @@ WITH gains AS (
         ON c.value IS NOT DISTINCT FROM v.value
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     g.class,
     min(g.class_records) AS class_records,
     max(CASE WHEN g.above_own_limit THEN g.table_records ELSE g.gained / g.whole END) AS reached,

@@ -1,29 +1,23 @@
--- delta_disclosure | in: cells, value_totals | out: delta_disclosure | grain: one row per class | params: requirement INTEGER, ratio_numerator HUGEINT, ratio_denominator HUGEINT, limited BOOLEAN
+-- delta_disclosure | in: cells, value_totals | out: delta_disclosure | grain: one row per class | params: ratio_numerator HUGEINT, ratio_denominator HUGEINT, limited BOOLEAN
 -- Largest abs(log2(p / q)) of a sensitive value, p being its share in the class and q in the table; infinite, and
 -- a violation, where the class lacks a value. The limit is on p / q and q / p: 2 to the power of delta.
 -- Source: Brickell, Shmatikov 2008, doi:10.1145/1401890.1401904.
-WITH different_values AS (
-    SELECT
-        count(*) AS table_values
-    FROM value_totals AS v
-),
-shares AS (
+WITH shares AS (
     SELECT
         c.class,
         c.class_records,
-        d.table_values,
+        v.different_values,
         c.records * v.table_records AS in_class,
         v.value_records * c.class_records AS in_table
     FROM cells AS c
     INNER JOIN value_totals AS v
         ON c.value IS NOT DISTINCT FROM v.value
-    CROSS JOIN different_values AS d
 ),
 extremes AS (
     SELECT
         s.class,
         min(s.class_records) AS class_records,
-        count(*) < min(s.table_values) AS lacks_values,
+        count(*) < min(s.different_values) AS lacks_values,
         max(greatest(s.in_class / s.in_table, s.in_table / s.in_class)) AS ratio,
         bool_or(
             greatest(s.in_class, s.in_table) * param('ratio_denominator')
@@ -33,8 +27,6 @@ extremes AS (
     GROUP BY s.class
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     e.class,
     e.class_records,
     CASE WHEN e.lacks_values THEN CAST('Infinity' AS DOUBLE) ELSE log2(e.ratio) END AS reached,

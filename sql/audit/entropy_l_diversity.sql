@@ -1,4 +1,4 @@
--- entropy_l_diversity | in: cells | out: entropy_l_diversity | grain: one row per class | params: requirement INTEGER, l DOUBLE
+-- entropy_l_diversity | in: cells | out: entropy_l_diversity | grain: one row per class | params: l DOUBLE
 -- exp of the entropy (in nats) of a class's sensitive values, NULL being one. Floating point: shown
 -- to 12 places; l is the limit less what rounding may take away.
 -- Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, doi:10.1109/ICDE.2006.1.
@@ -13,8 +13,6 @@ WITH diversities AS (
     GROUP BY c.class
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     d.class,
     d.class_records,
     round(d.diversity, 12) AS reached,

@@ -1,4 +1,4 @@
--- equal_t_closeness | in: cells, value_totals | out: equal_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
+-- equal_t_closeness | in: cells, value_totals | out: equal_t_closeness | grain: one row per class | params: t_numerator HUGEINT, t_denominator HUGEINT
 -- Earth mover's distance with equal distances, for categories: half the sum over the table's values
 -- of |share in the class - share in the table|; here in whole numbers, times 2 x class x table.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
@@ -15,8 +15,6 @@ WITH distances AS (
     GROUP BY c.class
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     d.class,
     d.class_records,
     d.moved / nullif(d.whole, 0) AS reached,

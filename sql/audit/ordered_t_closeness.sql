@@ -1,4 +1,4 @@
--- ordered_t_closeness | in: class_runs, value_ranks | out: ordered_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
+-- ordered_t_closeness | in: class_runs, value_ranks | out: ordered_t_closeness | grain: one row per class | params: t_numerator HUGEINT, t_denominator HUGEINT
 -- Earth mover's distance with ordered distances, for numbers and dates: the sum over the m values
 -- in order of |class up to it - table up to it|, over m - 1; in whole numbers, a run at a time.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
@@ -58,8 +58,6 @@ distances AS (
     GROUP BY r.class
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     d.class,
     d.class_records,
     coalesce(d.moved / nullif(d.whole, 0), 0) AS reached,

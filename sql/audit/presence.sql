@@ -1,10 +1,8 @@
--- presence | in: classes_in_population | out: presence | grain: one row per class of the table or the population | params: requirement INTEGER, low_numerator HUGEINT, low_denominator HUGEINT, high_numerator HUGEINT, high_denominator HUGEINT
+-- presence | in: classes | out: presence | grain: one row per class of the table or the population | params: low_numerator HUGEINT, low_denominator HUGEINT, high_numerator HUGEINT, high_denominator HUGEINT
 -- Which share of the population's records in a class the table holds: 0 where it holds none of them, infinite where
 -- the population lacks a class of the table. It violates below the lower limit and above the upper one.
 -- Source: Nergiz, Atzori, Clifton 2007, definition 3, doi:10.1145/1247480.1247554.
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     c.class,
     c.class_records,
     CASE
@@ -15,4 +13,4 @@ SELECT
     < CAST(c.population_records AS HUGEINT) * param('low_numerator')
     OR CAST(c.class_records AS HUGEINT) * param('high_denominator')
     > CAST(c.population_records AS HUGEINT) * param('high_numerator') AS violates
-FROM classes_in_population AS c;
+FROM classes AS c;

@@ -1,4 +1,4 @@
--- recursive_diversity | in: cells | out: recursive_diversity | grain: one row per class | params: requirement INTEGER, l BIGINT, c_numerator HUGEINT, c_denominator HUGEINT, limited BOOLEAN
+-- recursive_diversity | in: cells | out: recursive_diversity | grain: one row per class | params: l BIGINT, c_numerator HUGEINT, c_denominator HUGEINT, limited BOOLEAN
 -- How many times as frequent a class's first sensitive value is as its l-th and all rarer ones together; infinitely
 -- where it has fewer than l. It violates above the largest fraction below c, and where the ratio is infinite.
 -- Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, definition 4.3, doi:10.1109/ICDE.2006.1.
@@ -20,8 +20,6 @@ frequencies AS (
     GROUP BY r.class
 )
 SELECT
-    param('requirement') AS requirement,
-    1 AS position,
     f.class,
     f.class_records,
     CASE WHEN f.rarer = 0 THEN CAST('Infinity' AS DOUBLE) ELSE f.most_frequent / f.rarer END AS reached,

@@ -12,5 +12,6 @@ SELECT
     c.value,
     c.value_records,
     sum(c.value_records) OVER () AS table_values,
-    sum(c.value_records) OVER () AS table_records
+    sum(c.value_records) OVER () AS table_records,
+    count(*) OVER () AS different_values
 FROM counted_values AS c;

@@ -4,7 +4,7 @@
 -- Source: Motwani, Xu 2007, Efficient algorithms for masking and finding quasi-identifiers.
 SELECT
     count(*) AS classes,
-    coalesce(sum(c.records), 0) AS records,
-    coalesce(sum(CAST(c.records AS HUGEINT) * (c.records - 1) // 2), 0) AS pairs_together,
-    count(*) FILTER (WHERE c.records = 1) AS alone
+    coalesce(sum(c.class_records), 0) AS records,
+    coalesce(sum(CAST(c.class_records AS HUGEINT) * (c.class_records - 1) // 2), 0) AS pairs_together,
+    count(*) FILTER (WHERE c.class_records = 1) AS alone
 FROM set_classes AS c;

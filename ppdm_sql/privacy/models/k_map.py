@@ -75,7 +75,7 @@ class KMap(ClassRequirement):
         return float(min(self.k, MOST_RECORDS))
 
     def audit_step(self, table: Audited) -> AuditStep:
-        return AuditStep("k_map", ("classes_in_population",), {"k": self.k})
+        return AuditStep("k_anonymity", ("classes",), {"k": self.k})
 
     def unmet(self, reached: float) -> tuple[str, str]:
         if reached == 0:

@@ -118,7 +118,7 @@ class DeltaPresence(ClassRequirement):
     def audit_step(self, table: Audited) -> AuditStep:
         low, high = 1 - at_most(1 - self.low, SHARES), at_most(self.high, SHARES)
         limits = {**fraction("low", low), **fraction("high", high)}
-        return AuditStep("presence", ("classes_in_population",), limits)
+        return AuditStep("presence", ("classes",), limits)
 
     def reached(self, lowest: float, highest: float) -> float:
         """Give the share that breaks a limit, else the largest one where it is limited."""
