@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from definitions import MODELS, ORDERED, Case, cases, distance
 from hypothesis import given
-from hypothesis import strategies as st
 
 import ppdm_sql
 from ppdm_sql.audit.column_kinds import ValueShape, looks_like
@@ -20,33 +22,7 @@ from ppdm_sql.audit.exposure import Exposure
 from ppdm_sql.audit.profiling import Profile
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import quoted
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
-
-HOSTILE = ["value", "records", "s", 'a "b', "it's", "select", "Größe ✓", '"; DROP TABLE t; --', "c0"]
-CELLS = [
-    st.sampled_from(["x", "y", None]),
-    st.sampled_from([1, 2, 9, None]),
-    st.sampled_from([1, 2, 5, None]),
-]
-ROWS = st.lists(st.tuples(*CELLS, st.integers(0, 3)), min_size=1, max_size=14)
-Rows = list[tuple[Any, ...]]
-
-
-def table(names: list[str], rows: Rows, *, counted: bool) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect()
-    kinds = ["VARCHAR", "INTEGER", "INTEGER", *(["INTEGER"] if counted else [])]
-    columns = [*names, *(["n"] if counted else [])]
-    heads = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(columns, kinds, strict=True))
-    con.execute(f"CREATE TABLE t ({heads})")
-    marks = ", ".join("?" * len(columns))
-    for row in rows:
-        for _ in range(1 if counted else row[3]):
-            con.execute(f"INSERT INTO t VALUES ({marks})", list(row[: len(columns)]))
-    return con
-
-
-def spread(rows: Rows) -> Rows:
-    return [row[:3] for row in rows for _ in range(row[3])]
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn
 
 
 def looked(con: duckdb.DuckDBPyConnection, **options: Any) -> Exposure:
@@ -62,76 +38,59 @@ def seen(con: duckdb.DuckDBPyConnection, name: str = "t", **options: Any) -> Pro
     return found
 
 
-NAMES = st.lists(st.sampled_from(HOSTILE), min_size=3, max_size=3, unique_by=str.lower)
-
-
-@given(names=NAMES, rows=ROWS, counted=st.booleans())
-def test_exposure_is_what_the_definitions_say(names: list[str], rows: Rows, counted: bool) -> None:
-    rows[0] = (*rows[0][:3], max(1, rows[0][3]))
-    records, con = spread(rows), table(names, rows, counted=counted)
-    count = {"count_column": "n"} if counted else {}
-    found = looked(con, by=names[:2], sensitive=names[2], **count)
-    classes: dict[Any, Counter[Any]] = defaultdict(Counter)
-    for *group, value in records:
-        classes[tuple(group)][value] += 1
-    sizes = [held.total() for held in classes.values()]
-    assert (found.records, found.classes) == (len(records), len(classes))
+@given(cases(least=1, counted=True))
+def test_exposure_is_what_the_definitions_say(case: Case) -> None:
+    on, whole = case.qi, sum(case.held, Counter[Any]())
+    found = case.audit(by=on, sensitive=case.sensitive).exposure
+    assert found is not None
+    sizes = list(case.sizes.values())
+    assert (found.records, found.classes) == (sum(sizes), len(sizes))
     assert (found.smallest, found.largest) == (min(sizes), max(sizes))
-    assert found.median == statistics.median(sizes)
-    assert found.mean == pytest.approx(statistics.mean(sizes))
-    assert found.alone == sizes.count(1)
-    assert found.in_small == sum(size for size in sizes if size < 5)
+    assert (found.median, found.mean) == (statistics.median(sizes), pytest.approx(statistics.mean(sizes)))
+    assert (found.alone, found.in_small) == (sizes.count(1), sum(size for size in sizes if size < 5))
     (item,) = found.sensitive
-    assert item.distinct_l == min(map(len, classes.values()))
-    assert item.entropy_l == pytest.approx(min(map(entropy, classes.values())))
-    ratios = [recursive(held) for held in classes.values()]
-    assert (item.recursive_c is None) is (None in ratios)
-    if item.recursive_c is not None:
-        assert item.recursive_c == pytest.approx(max(ratio for ratio in ratios if ratio is not None))
-    whole = Counter(row[2] for row in records)
-    assert item.equal_t == pytest.approx(max(distance(held, whole) for held in classes.values()))
-    assert item.ordered_t is not None
-    assert item.values == len(whole)
-    for value in item.by_value:
-        cell = None if value.value is None else int(value.value)
-        shares = [held[cell] / held.total() for held in classes.values()]
-        assert value.records == whole[cell]
-        assert value.share == pytest.approx(whole[cell] / len(records))
-        assert value.confidence == pytest.approx(max(shares))
-        certain = [held.total() for held, share in zip(classes.values(), shares, strict=True) if share == 1]
-        assert value.certain == sum(certain)
-    assert sum(value.records for value in item.by_value) == len(records)
+    assert (item.values, item.distinct_l) == (len(whole), MODELS["distinct l"].number(case.held))
+    assert item.entropy_l == pytest.approx(MODELS["entropy l"].number(case.held))
+    ratio = float(MODELS["recursive l = 2"].number(case.held))
+    assert (math.inf if item.recursive_c is None else item.recursive_c) == pytest.approx(ratio)
+    distances = [max(distance(held, whole, ordered) for held in case.held) for ordered in (False, True)]
+    assert item.equal_t == pytest.approx(float(distances[0]))
+    if case.kind in ORDERED:
+        assert item.ordered_t == pytest.approx(float(distances[1]))
+    else:
+        assert item.ordered_t is None
+    shares = {value: [Fraction(held[value], held.total()) for held in case.held] for value in whole}
+    certain = {value: sum(held.total() for held in case.held if list(held) == [value]) for value in whole}
+    assert Counter((v.records, v.share, v.confidence, v.certain) for v in item.by_value) == Counter(
+        (whole[v], whole[v] / sum(sizes), float(max(shares[v])), certain[v]) for v in whole
+    )
 
 
-def entropy(held: Counter[Any]) -> float:
-    shares = [n / held.total() for n in held.values()]
-    return math.exp(-sum(share * math.log(share) for share in shares))
-
-
-def recursive(held: Counter[Any]) -> float | None:
-    most, *others = sorted(held.values(), reverse=True)
-    return most / sum(others) if others else None
-
-
-def distance(held: Counter[Any], whole: Counter[Any]) -> float:
-    return sum(abs(held[v] / held.total() - whole[v] / whole.total()) for v in whole) / 2
-
-
-@given(names=NAMES, rows=ROWS, counted=st.booleans())
-def test_a_profile_counts_values_and_lonely_records(names: list[str], rows: Rows, counted: bool) -> None:
-    rows[0] = (*rows[0][:3], max(1, rows[0][3]))
-    records, con = spread(rows), table(names, rows, counted=counted)
-    found = seen(con, **({"count_column": "n"} if counted else {}))
-    assert found.records == len(records)
-    assert [item.column for item in found.columns] == names
-    for place, item in enumerate(found.columns):
-        held = Counter(row[place] for row in records)
+@given(cases(least=1, counted=True))
+def test_a_profile_counts_values_and_lonely_records(case: Case) -> None:
+    found = case.audit().profile
+    assert found is not None
+    assert found.records == sum(case.sizes.values())
+    rows = [(*group, v) for group, held in case.classes.items() for v in held.elements()]
+    names = [*case.qi, case.sensitive]
+    for place, item in enumerate(found.columns[:3]):
+        held = Counter(row[place] for row in rows)
+        assert item.column == names[place]
         assert (item.values, item.nulls) == (len(held.keys() - {None}), held[None])
-        assert item.alone == list(held.values()).count(1)
-        assert item.share_alone == item.alone / len(records)
+        assert (item.alone, item.share_alone) == (n := list(held.values()).count(1), n / len(rows))
     for pair in found.pairs:
-        both = Counter(tuple(row[names.index(name)] for name in pair.columns) for row in records)
+        both = Counter(tuple(row[names.index(name)] for name in pair.columns) for row in rows)
         assert (pair.classes, pair.alone) == (len(both), list(both.values()).count(1))
+
+
+@given(cases(least=1, counted=True))
+def test_identifiable_records_are_those_alone_or_all_alike(case: Case) -> None:
+    (found,) = case.audit(confidential=case.sensitive, by=case.qi[::-1]).identifiable
+    alike = [held.total() for held in case.held if len(held) == 1]
+    unique, grouped = alike.count(1), [size for size in alike if size > 1]
+    assert (found.unique, found.groups, found.grouped) == (unique, len(grouped), sum(grouped))
+    assert found.others == sum(case.sizes.values()) - unique - sum(grouped)
+    assert sum(v.unique for v in found.by_value) == unique
 
 
 def test_of_many_pairs_the_ten_that_single_out_most_are_shown() -> None:
@@ -158,9 +117,6 @@ def test_of_many_columns_those_with_the_most_values_are_paired() -> None:
     assert len(found.columns) == 40
     paired = {name for pair in found.pairs for name in pair.columns}
     assert paired <= {f"c{n}" for n in range(10, 40)}
-    for pair in found.pairs:
-        both = Counter(con.table("t").select(*map(quoted, pair.columns)).fetchall())
-        assert (pair.classes, pair.alone) == (len(both), list(both.values()).count(1))
     assert seen(con, "v") == found
 
 
@@ -428,3 +384,72 @@ def test_a_population_may_be_weighted_as_requirements_write_it(
     con.execute("""ALTER TABLE "every(body" ADD COLUMN who INTEGER""")
     counted = db.audit("t", by="a", population='"every(body"("n (all)")', person="who")
     assert counted.risks[1].highest == 1 / 10
+
+
+# -- identifiable records ----------------------------------------------------------------------
+
+POLICIES = ["Age", "Gender", "Location"]
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        opened.execute(f"CREATE TABLE policies AS {statements.text('examples/policies')}")
+        yield opened
+
+
+def test_the_policies_are_those_of_table_1(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", confidential="Amount", by=POLICIES)
+    (found,) = audit.identifiable
+    assert (found.unique, found.groups, found.grouped) == (6, 3, 6)
+    assert (found.other_patterns, found.others, found.records, found.values) == (2, 4, 16, 3)
+    assert audit.holds
+    rows = {v.value: (v.unique, v.groups, v.grouped, v.others) for v in found.by_value}
+    assert rows == {"High": (2, 1, 2, 2), "Low": (2, 1, 2, 0), "Med": (2, 1, 2, 2)}
+
+
+def test_a_population_changes_nothing_where_no_class_is_measured(con: duckdb.DuckDBPyConnection) -> None:
+    db = ppdm_sql.open(con)
+    con.execute("CREATE TABLE everyone AS FROM policies UNION ALL FROM policies")
+    asked: dict[str, Any] = {"confidential": "Amount", "by": POLICIES}
+    found = db.audit("policies", population="everyone", **asked).identifiable
+    assert repr(found) == repr(db.audit("policies", **asked).identifiable)
+
+
+def test_several_confidential_columns_are_measured_one_by_one(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", confidential=["Amount", "Location"], by=["Age", "Gender"])
+    assert [found.confidential for found in audit.identifiable] == ["Amount", "Location"]
+
+
+def test_requirements_and_identifiable_records_are_measured_together(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", ["k >= 2 on Age"], confidential="Amount", by=POLICIES)
+    assert audit.holds
+    assert audit.identifiable[0].unique == 6
+    assert "Amount identifiable by Age, Gender, Location" in [title for title, *_ in audit.tables()]
+
+
+def test_of_many_values_those_most_at_risk_are_listed(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE many AS SELECT i AS a, if(i < 9, -1, i) AS c FROM range(300) AS r (i)")
+    (found,) = ppdm_sql.open(con).audit("many", confidential="c", by=["a"]).identifiable
+    assert (found.values, len(found.by_value)) == (292, 100)
+    assert (found.by_value[0].value, found.by_value[0].unique) == ("-1", 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (InvalidOption, {"confidential": "Amount"}),
+        (InvalidOption, {"sensitive": "Amount"}),
+        (UnknownColumn, {"sensitive": "Amuont", "by": ["Age"]}),
+        (ColumnRoleError, {"sensitive": "Amount", "by": ["Age", "Amount"]}),
+        (UnknownColumn, {"confidential": "Amuont", "by": ["Age"]}),
+        (UnknownColumn, {"confidential": "Amount", "by": ["Aeg"]}),
+        (ColumnRoleError, {"confidential": "Amount", "by": ["Age", "age"]}),
+        (ColumnRoleError, {"confidential": "Amount", "by": ["Age", "Amount"]}),
+    ],
+)
+def test_columns_that_cannot_be_measured_are_refused(
+    con: duckdb.DuckDBPyConnection, kind: type[Exception], options: dict[str, Any]
+) -> None:
+    with pytest.raises(kind):
+        ppdm_sql.open(con).audit("policies", **options)

@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 from commands import assert_explained, execute, ppdm
+from definitions import HALF
 from hypothesis import given
 from hypothesis import strategies as st
-from privacy_models import HALF
 
 import ppdm_sql
 from ppdm_sql.engine import Column, Engine

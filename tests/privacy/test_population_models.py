@@ -13,10 +13,11 @@ from typing import Any
 import duckdb
 import pytest
 from commands import ppdm
+from definitions import HALF, Row
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import BOTTOM, PDA, Crowd, NoSolution, Source, Values
-from privacy_models import HALF, METHODS, Row, number_of
+from privacy_models import METHODS, number_of
 
 import ppdm_sql
 from ppdm_sql.errors import (

@@ -79,16 +79,6 @@ def test_a_good_release_is_not_refuted(db: ppdm_sql.Database, method: str) -> No
         assert attack.worst is None or 0 <= attack.worst <= 1
 
 
-def test_linkage_is_the_number_of_classes(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
-    found = named(published(db, "suppress").attack(), "linkage")
-    ((classes, least),) = con.sql(
-        "SELECT count(*), min(n) FROM (SELECT count(*) AS n FROM safe GROUP BY sex, town)"
-    ).fetchall()
-    assert (found.tried, found.successes, found.worst) == (400, classes, 1 / least)
-    assert found.allowed == 1 / 3
-    assert found.verdict == "holds"
-
-
 def test_k_broken_by_hand_is_refuted(db: ppdm_sql.Database, con: duckdb.DuckDBPyConnection) -> None:
     release = published(db, "suppress")
     con.execute("UPDATE ppdm.release_safe SET sex = 'm', town = 'nowhere' WHERE rowid = 0")

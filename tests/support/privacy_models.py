@@ -10,14 +10,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import assume, settings
+from definitions import Row
+from hypothesis import assume
 from hypothesis import strategies as st
 from oracle import PDA, Crowd, NoSolution, Source, Values
 
 import ppdm_sql
 
-Row = tuple[Any, ...]
-HALF = settings(max_examples=max(1, settings().max_examples // 2))
 VALUES = st.sampled_from(["flu", "cold", "hiv", None])
 ROWS = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None]), VALUES), min_size=1, max_size=30
