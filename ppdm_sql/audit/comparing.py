@@ -117,6 +117,19 @@ def stacked(
     )
 
 
+def moved_rows(engine: Engine, stack: Table | Statement, keys: Sequence[str], count: Statement) -> int:
+    """Count, of two sides under each other, what has another number of records in the second."""
+    moved = sql(
+        "SELECT {count} FROM (SELECT {keys} FROM {stack} AS o GROUP BY {keys} "
+        "HAVING sum(o.before) <> sum(o.after)) AS m",
+        count=count,
+        keys=[column(name, "o") for name in keys],
+        stack=stack,
+    )
+    ((number,),) = engine.query(moved, step="moved_rows")
+    return int(number)
+
+
 # -- whose the rows are ------------------------------------------------------------------------------
 
 
@@ -174,12 +187,8 @@ def ownership_faults(
         ("person", owned.of_source, owned.person),
         ("unchanged", fingerprint(plain), fingerprint(own)),
     )
-    moved = sql(
-        "SELECT count(DISTINCT m.person) FROM (SELECT o.person FROM ({stack}) AS o "
-        "GROUP BY o.person, o.unchanged HAVING sum(o.before) <> sum(o.after)) AS m",
-        stack=stack,
-    )
-    ((strangers,),) = engine.query(moved, step="moved_rows")
+    keys, persons = ("person", "unchanged"), sql("count(DISTINCT m.person)")
+    strangers = moved_rows(engine, sql("({stack})", stack=stack), keys, persons)
     found = [
         (one != other, "the released rows are not those of which it is known whose they are"),
         (strangers, f"{strangers} persons have other rows than in the source"),

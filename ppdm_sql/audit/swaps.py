@@ -12,6 +12,7 @@ from ppdm_sql.audit.comparing import (
     OwnedRows,
     counting,
     fingerprint,
+    moved_rows,
     ownership_faults,
     plain_column,
     refuse,
@@ -165,9 +166,7 @@ def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]
         return engine.overlay(cells), 0
     tables = {"swap_cells": engine.materialize("swap_cells", cells)}
     values = bind("audit/swapped_values", tables=tables, columns={"by": [PATTERN]})
-    unchanged = bind("audit/swap_strangers", tables=tables, columns={"unchanged": fine})
-    ((strangers,),) = engine.query(unchanged, step="swap_strangers")
-    return engine.overlay(values), strangers
+    return engine.overlay(values), moved_rows(engine, tables["swap_cells"], fine, sql("count(*)"))
 
 
 def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:

@@ -151,6 +151,7 @@ COMPOSED = {
     "measure": "Here the audit measures the table.",
     "minimal_uniques": "Keeps the records that a set of columns singles out, and no smaller one.",
     "moments": "Measures means and variances.",
+    "moved_rows": "Counts the combinations, or persons, that have another number of records in the release.",
     "moves": "Lets each record do what is best at the prices.",
     "noisy": "Draws the noise of each record and adds it.",
     "nulls": "Counts the NULLs.",

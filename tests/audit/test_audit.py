@@ -11,22 +11,19 @@ from typing import Any
 
 import duckdb
 import pytest
-from definitions import MODELS, POOLS, Case, cases
-from hypothesis import assume, given, settings
+from definitions import HALF, MODELS, POOLS, Case, cases
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import quoted
 from ppdm_sql.engine.statements import text as text_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn, UnknownValue
 from ppdm_sql.privacy import KAnonymity, LDiversity, Requirement, TCloseness, Template
 
 Row = tuple[Any, ...]
 DISCHARGED = Template(("Job", "Country"), "Bankruptcy", ("Discharged",), Fraction(3, 4))
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def engine_with(columns: dict[str, str], rows: Sequence[Row]) -> Engine:
@@ -54,8 +51,6 @@ def found(engine: Engine, *requirements: Requirement, table: str = "t", **option
 
 
 # -- brute force ------------------------------------------------------------------------------
-
-HALF = settings(max_examples=settings().max_examples // 2)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
 import pytest
+from swap_releases import Heard
 
 import ppdm_sql
 from ppdm_sql.audit.before_publishing import repeated_persons
 from ppdm_sql.engine import Engine
-
-Notices = list[str]
-
-
-class Heard:
-    """A progress that remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.notices: Notices = []
-
-    def start(self, what: str) -> None: ...
-
-    def update(self, **measures: object) -> None: ...
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
-
-    def stop(self) -> None: ...
 
 
 @pytest.fixture
@@ -42,93 +25,69 @@ def db() -> Iterator[ppdm_sql.Database]:
         yield ppdm_sql.open(con)
 
 
-def suppress(db: ppdm_sql.Database, **options: Any) -> Notices:
+CALLS: dict[str, dict[str, Any]] = {
+    "suppress": {"require": ["k >= 5 on zip"], "class_column": "class"},
+    "generalize": {"require": ["k >= 5 on age"], "class_column": "class", "ranges": {"age": (0, 99)}},
+    "swap": {"confidential": "ill", "by": ["age"], "proportion": 0.5},
+    "randomize": {"noise": {"age": "uniform 9 on 0,99"}},
+}
+METHODS = list(CALLS)
+CALLS |= {"audit": {"require": ["k >= 5 on zip"]}, "look": {}}
+
+
+def told(db: ppdm_sql.Database, call: str, **options: Any) -> list[str]:
+    """What is told of persons while something is called."""
     heard = Heard()
-    db.suppress("t", ["k >= 5 on zip"], class_column="class", into="safe", progress=heard, **options)
-    return heard.notices
-
-
-def generalize(db: ppdm_sql.Database, **options: Any) -> Notices:
-    heard = Heard()
-    db.generalize(
-        "t", ["k >= 5 on age"], class_column="class", into="safe", ranges={"age": (0, 99)},
-        progress=heard, **options,
-    )  # fmt: skip
-    return heard.notices
-
-
-def swap(db: ppdm_sql.Database, **options: Any) -> Notices:
-    heard = Heard()
-    db.swap("t", confidential="ill", by=["age"], proportion=0.5, into="safe", progress=heard, **options)
-    return heard.notices
-
-
-def randomize(db: ppdm_sql.Database, **options: Any) -> Notices:
-    heard = Heard()
-    db.randomize("t", noise={"age": "uniform 9 on 0,99"}, into="safe", progress=heard, **options)
-    return heard.notices
-
-
-def audit(db: ppdm_sql.Database, **options: Any) -> Notices:
-    return list(db.audit("t", ["k >= 5 on zip"], **options).notices)
-
-
-def look(db: ppdm_sql.Database, **options: Any) -> Notices:
-    return list(db.audit("t", **options).notices)
-
-
-Call = Callable[..., Notices]
-METHODS: list[Call] = [suppress, generalize, swap, randomize]
-
-
-def of_persons(notices: Notices) -> Notices:
+    if call in METHODS:
+        getattr(db, call)("t", into="safe", progress=heard, **CALLS[call], **options)
+    notices = heard.notices if call in METHODS else db.audit("t", **CALLS[call], **options).notices
     return [text for text in notices if "give --person" in text]
 
 
-@pytest.mark.parametrize("call", [*METHODS, audit, look])
-def test_a_column_called_like_persons_with_few_values_is_told(db: ppdm_sql.Database, call: Call) -> None:
-    (told,) = of_persons(call(db))
-    assert told.startswith("patient_no has about ")
-    assert " values in 1,000 rows, and " in told
-    assert "--person patient_no" in told
+@pytest.mark.parametrize("call", CALLS)
+def test_a_column_called_like_persons_with_few_values_is_told(db: ppdm_sql.Database, call: str) -> None:
+    (text,) = told(db, call)
+    assert text.startswith("patient_no has about ")
+    assert " values in 1,000 rows, and " in text
+    assert "--person patient_no" in text
 
 
 @pytest.mark.parametrize("call", METHODS)
 def test_a_direct_identifier_with_few_values_is_told_without_its_values(
-    db: ppdm_sql.Database, call: Call
+    db: ppdm_sql.Database, call: str
 ) -> None:
     db.engine.connection.execute("ALTER TABLE t DROP COLUMN patient_no")
-    (told,) = of_persons(call(db, identifiers={"name": "drop"}))
-    assert told.startswith("name has about ")
-    assert "secret" not in told
+    (text,) = told(db, call, identifiers={"name": "drop"})
+    assert text.startswith("name has about ")
+    assert "secret" not in text
 
 
-@pytest.mark.parametrize("call", [swap, randomize, audit])
-def test_nobody_is_told_who_named_the_persons(db: ppdm_sql.Database, call: Call) -> None:
+@pytest.mark.parametrize("call", ["swap", "randomize", "audit"])
+def test_nobody_is_told_who_named_the_persons(db: ppdm_sql.Database, call: str) -> None:
     db.engine.connection.execute("UPDATE t SET age = patient_no % 50, ill = if(patient_no < 9, 'a', 'b')")
-    assert of_persons(call(db, person="patient_no")) == []
+    assert told(db, call, person="patient_no") == []
 
 
-@pytest.mark.parametrize("call", [*METHODS, audit, look])
-def test_nobody_is_told_where_rows_are_persons(db: ppdm_sql.Database, call: Call) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_nobody_is_told_where_rows_are_persons(db: ppdm_sql.Database, call: str) -> None:
     db.engine.connection.execute("UPDATE t SET patient_no = id")
-    assert of_persons(call(db)) == []
+    assert told(db, call) == []
 
 
 def test_the_notice_stays_with_the_release(db: ppdm_sql.Database) -> None:
-    suppress(db)
-    assert len(of_persons(list(db.release("safe").notices))) == 1
+    (text,) = told(db, "suppress")
+    assert text in db.release("safe").notices
 
 
 @pytest.mark.parametrize(
-    ("values", "told"), [("i % 500", True), ("i % 700", False), ("i % 9", False), ("NULL::INTEGER", False)]
+    ("values", "few"), [("i % 500", True), ("i % 700", False), ("i % 9", False), ("NULL::INTEGER", False)]
 )
-def test_far_fewer_is_at_most_half(values: str, told: bool) -> None:
+def test_far_fewer_is_at_most_half(values: str, few: bool) -> None:
     with duckdb.connect() as con:
         con.execute(f'CREATE TABLE "o\'dd ""t" AS SELECT {values} AS "Customer ID" FROM range(1000) r (i)')
         engine = Engine(con)
         table = engine.find('"o\'dd ""t"')
-        assert len(repeated_persons(engine, table, engine.columns(table))) == told
+        assert len(repeated_persons(engine, table, engine.columns(table))) == few
 
 
 def test_an_empty_table_and_one_without_such_columns_say_nothing() -> None:

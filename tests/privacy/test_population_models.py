@@ -259,23 +259,6 @@ def test_pruning_is_exact(people: list[tuple[Any, Any, bool]], asked: str) -> No
     assert release.verify().holds
 
 
-@given(people=PEOPLE, cuts=st.lists(st.integers(0, 3), min_size=16, max_size=16))
-@HALF
-def test_a_violation_stays_one_under_refinement(people: list[tuple[Any, Any, bool]], cuts: list[int]) -> None:
-    """Whatever the partition of the values, and whatever is split further; by the definitions alone."""
-    table, population = split(people)
-    assume(table)
-    values = sorted(set(population), key=str)
-    coarse = {row: (cuts[place % 16] // 2, 0) for place, row in enumerate(values)}
-    fine = {row: (cuts[place % 16] // 2, cuts[place % 16]) for place, row in enumerate(values)}
-    before, after = (
-        [Counter(map(of.__getitem__, rows)) for rows in (table, population)] for of in (coarse, fine)
-    )
-    assert smallest(*after) <= smallest(*before)
-    assert max(presences(*after)) >= max(presences(*before))
-    assert min(presences(*after)) <= min(presences(*before))
-
-
 def test_without_the_classes_that_only_the_population_has_a_refinement_would_mend_the_lower_limit() -> None:
     """So they count: of 10 people the table holds 1; told apart from the 9 others, that is 1 of 1."""
     db = opened([("a", "x")], [("a", "x"), *[("q", "x")] * 9])
