@@ -156,12 +156,12 @@ def published() -> bool:
     return (RELEASE,) in views
 
 
-def released(file: str = FILE) -> dict[str, Any]:
+def released() -> dict[str, Any]:
     """Tell of a release: its steps, cut, measures and rows, some states, and what the audit says."""
-    shown = printed("show", file, "--limit", "0", "--all")
-    steps = printed("steps", file)
+    shown = printed("show", "--limit", "0", "--all")
+    steps = printed("steps")
     hidden = [row["what"][7:] for row in shown["release"] if row["value"] == "pseudonym"]
-    audit = printed("verify", file)
+    audit = printed("verify")
     last = max((step["step"] for step in steps), default=0)
     found = {
         "about": [[row["what"], row["value"]] for row in shown["release"] if row["what"] not in UNTOLD],
@@ -170,7 +170,7 @@ def released(file: str = FILE) -> dict[str, Any]:
         "steps": [[step[key] for key in STEP] for step in steps],
         "verify": audit if isinstance(audit, list) else {title: values(audit[title]) for title in audit},
     }
-    with duckdb.connect(file) as connection:
+    with duckdb.connect(FILE) as connection:
         columns = connection.execute(f"DESCRIBE {RELEASE}").fetchall()
         states = {step: f"{RELEASE}_at({step})" for step in sorted({1, last // 2}) if 0 < step < last}
         return found | {
@@ -184,9 +184,9 @@ def values(table: Sequence[dict[str, Any]]) -> list[list[Any]]:
     return [list(row.values()) for row in table]
 
 
-def printed(command: str, file: str, *more: str) -> Any:
+def printed(command: str, *more: str) -> Any:
     """Give what a command tells of the release."""
-    ended = ppdm(command, file, RELEASE, *more, "--format", "json")
+    ended = ppdm(command, FILE, RELEASE, *more, "--format", "json")
     return read(ended.stdout or ended.stderr)
 
 
