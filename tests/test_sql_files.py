@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def listed(text: str) -> list[str]:
     return [] if text == "-" else [entry.strip() for entry in re.split(r",(?![^(]*\))", text)]
 
 
+@cache
 def parsed(path: Path) -> exp.Expression:
     """The one statement of a file, without the defaults of a macro, which sqlglot cannot read."""
     text = DEFAULT.sub("", path.read_text(encoding="utf-8"))

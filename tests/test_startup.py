@@ -15,7 +15,7 @@ from ppdm_sql import examples
 TERMINAL = {"rich", "prompt_toolkit"}
 ENGINE = {"duckdb", "sqlglot", "numpy", "pyarrow"}
 LATER = {"scipy", "pyarrow", "cryptography", "highspy", "sklearn", "prompt_toolkit"}
-LISTED = "print('loaded:', *{name.partition('.')[0] for name in sys.modules})"
+LISTED = "print('loaded:', *sys.modules)"
 RUN = """
 import sys
 sys.argv[0] = "ppdm"
@@ -27,11 +27,12 @@ finally:
 
 
 def loaded(code: str, *words: str) -> set[str]:
-    """Run Python in a process of its own, and give the top-level modules that it prints."""
+    """Run Python in a process of its own, and give the modules that it loads, those inside of ours too."""
     run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
     (listed,) = (line for line in run.stdout.splitlines() if line.startswith("loaded: "))
     assert "Traceback" not in run.stderr
-    return set(listed.split()[1:])
+    modules = listed.split()[1:]
+    return {name.partition(".")[0] for name in modules} | {name for name in modules if "ppdm_sql." in name}
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_importing_the_package_loads_no_engine() -> None:
     assert not found & (ENGINE | LATER | TERMINAL | {"typer"})
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], []], ids=" ".join)
+@pytest.mark.parametrize("words", [["--help"], []], ids=" ".join)
 def test_the_help_loads_no_engine(words: list[str]) -> None:
     found = loaded(RUN + LISTED, *words)
     assert "typer" in found
@@ -65,12 +66,6 @@ def test_suppression_loads_only_what_it_runs(bank: str) -> None:
     found = loaded(RUN + LISTED, "suppress", bank, "customers", *asked)
     assert {"duckdb", "sqlglot", "numpy"} <= found
     assert not found & (LATER | TERMINAL)
-
-
-def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> None:
-    asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe"]
-    every = LISTED.replace("name.partition('.')[0]", "name")
-    found = loaded(RUN + every, "suppress", bank, "customers", *asked)
     others = (
         "audit.swaps",
         "audit.randomized",
@@ -87,7 +82,7 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     assert not found & {f"ppdm_sql.{name}" for name in others}
 
 
-@pytest.mark.parametrize("words", [[], ["--partitions"], ["--format", "json"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--partitions"], ["--format", "json"]], ids=" ".join)
 def test_a_release_is_shown_without_what_draws_on_a_terminal(bank: str, words: list[str]) -> None:
     with ppdm_sql.open(bank) as db:
         db.suppress("customers", ["k >= 2 on Job"], class_column="Rating", into="safe")

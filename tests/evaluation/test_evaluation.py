@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import ppdm_sql
-from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
 from ppdm_sql.evaluation import evaluating
-from ppdm_sql.evaluation.encoding import Feature, features
 
 CELL = "Cellmarker-Axolotl-4242"
 Row = tuple[Any, ...]
@@ -109,12 +106,6 @@ def test_without_a_feature_left_the_majority_is_predicted(con: duckdb.DuckDBPyCo
     assert (found["RE"], found["majority"]) == (25, 25)
 
 
-def test_one_class_is_never_mistaken(con: duckdb.DuckDBPyConnection) -> None:
-    load(con, JOBS, [("cook", "ulm", "good") for _ in range(20)])
-    suppress(con, "k >= 10 on job", keep=["town"])
-    assert set(means(evaluate(con)).values()) == {0}
-
-
 def test_the_class_and_pseudonyms_are_no_features(con: duckdb.DuckDBPyConnection) -> None:
     rows = [(f"person {i}", ["a", "b"][i * 7919 % 101 % 2], ["good", "bad"][i % 2]) for i in range(200)]
     load(con, "name VARCHAR, job VARCHAR, good VARCHAR", rows)
@@ -170,12 +161,6 @@ def test_null_is_a_value_of_its_own(con: duckdb.DuckDBPyConnection, kind: str) -
     assert means(evaluate(con))["BE"] == 0
 
 
-def test_null_in_the_class_is_a_class(con: duckdb.DuckDBPyConnection) -> None:
-    load(con, JOBS, [(job, town, good if good == "good" else None) for job, town, good in alternating(80)])
-    suppress(con, "k >= 10 on job, town")
-    assert means(evaluate(con))["BE"] == 0
-
-
 def test_names_may_be_anything(con: duckdb.DuckDBPyConnection) -> None:
     names = ['a "b"; DROP TABLE people; --', "select", "x0", "v0", "label", "records", "Größe 大", "s"]
     declared = ", ".join('"' + name.replace('"', '""') + '" VARCHAR' for name in [*names, "it's"])
@@ -186,16 +171,6 @@ def test_names_may_be_anything(con: duckdb.DuckDBPyConnection) -> None:
     db.suppress('odd "table"', [f"k >= 5 on {mask}"], class_column="it's", into='odd "safe"', keep=names[1:])
     found = db.evaluate('odd "safe"', seeds=1)
     assert found.rate("BE").mean == found.rate("SE").mean == 0
-
-
-READ_AS = {"[37, 52)": 37, "[52, 98]": 52, "41": 41, "*": None, "young": None, None: None}
-
-
-def test_an_interval_has_the_place_of_its_lower_bound(con: duckdb.DuckDBPyConnection) -> None:
-    feature = Feature("x", "INTEGER", "generalized", released=True)
-    for label, place in READ_AS.items():
-        sql = feature.place(literal(label)).sql("duckdb")
-        assert con.execute(f"SELECT {sql}").fetchone() == (place,)
 
 
 def generalize(con: duckdb.DuckDBPyConnection, require: str, **options: Any) -> Any:
@@ -217,19 +192,6 @@ def test_a_generalized_release_is_evaluated_by_its_labels(con: duckdb.DuckDBPyCo
     con.execute("INSERT INTO later VALUES ('pilot', 20, NULL, true), (NULL, 49, true, true)")
     tested = evaluate(con, test="later")
     assert tested.rate("BE").mean == tested.rate("SE").mean == pytest.approx(100 / 3)
-
-
-def test_bounds_beside_an_interval_are_no_features(con: duckdb.DuckDBPyConnection) -> None:
-    load(con, "x INTEGER, job VARCHAR, good BOOLEAN", [(i, "cook", i >= 50) for i in range(100)])
-    release = generalize(con, "k >= 10 on x", keep=["job"], interval_columns=True)
-    assert {"x_lower", "x_upper"} <= set(release.relation().columns)
-    engine = ppdm_sql.open(con).engine
-    shape = release.row().shape(engine.current()[0])
-    listed = features(shape, engine.columns(engine.find("people")), table="people")
-    assert [(item.name, item.type, item.treatment) for item in listed] == [
-        ("x", "INTEGER", "generalized"),
-        ("job", "VARCHAR", "kept"),
-    ]
 
 
 # -- an independent tree ------------------------------------------------------------------------------
@@ -462,13 +424,6 @@ def test_a_test_table_that_cannot_be_used_is_refused(con: duckdb.DuckDBPyConnect
     assert caught.value.remedy
 
 
-def test_an_unknown_test_table_is_named(con: duckdb.DuckDBPyConnection) -> None:
-    load(con, JOBS, alternating(80))
-    suppress(con, "k >= 2 on job")
-    with pytest.raises(UnknownTable, match="'latr'"):
-        evaluate(con, test="latr")
-
-
 # -- what is refused --------------------------------------------------------------------------------------
 
 CHANGES = {
@@ -552,16 +507,6 @@ def test_no_log_of_an_evaluation_holds_a_cell(
     found = evaluate(con)
     assert any(record.name.startswith("ppdm_sql") for record in caplog.records)
     assert CELL not in caplog.text + repr(found)
-
-
-def test_without_scikit_learn_the_error_says_what_to_install(
-    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load(con, JOBS, alternating(80))
-    suppress(con, "k >= 2 on job")
-    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
-    with pytest.raises(PpdmError, match=r"scikit-learn.*pip install 'ppdm-sql\[eval\]'"):
-        evaluate(con)
 
 
 # -- Adult ----------------------------------------------------------------------------------------
