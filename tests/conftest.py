@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack
+import warnings
+from contextlib import ExitStack, chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import ppdm
 from hypothesis import HealthCheck, Phase, settings
 from spark_fixtures import (  # noqa: F401
     ledger,
@@ -19,8 +22,14 @@ from spark_fixtures import (  # noqa: F401
 )
 from spark_server import SHARED, missing, shared
 
+from ppdm_sql import PpdmWarning
+
 signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup ignores it, for all child processes too
 
+OF_THE_DEMO = (
+    *("demo.duckdb", "jobs.csv", "visits.csv", "customers_safe.html"),
+    *("two-parties/bank.duckdb", "two-parties/card-company.duckdb", "two-parties/bank.key"),
+)
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 _CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -39,6 +48,19 @@ def adult_csv() -> list[str]:
     if not all(file.exists() for file in files):
         pytest.skip(f"no Adult data in {folder}; set PPDM_SHARED_DATA to the folder that holds adult/")
     return [str(file) for file in files]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder of the demo, with one of somebody's own files, and what was printed."""
+    folder = tmp_path_factory.mktemp("demo") / "ppdm-demo"
+    (folder / "two-parties").mkdir(parents=True)
+    for name in OF_THE_DEMO:
+        (folder / name).write_text("stale")
+    (folder / "two-parties" / "mine.txt").write_text("kept")
+    with warnings.catch_warnings(), chdir(folder.parent):
+        warnings.simplefilter("error", PpdmWarning)
+        return folder, ppdm("demo", "--force")
 
 
 @pytest.hookimpl(tryfirst=True)
