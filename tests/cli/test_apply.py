@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +90,6 @@ def test_a_table_made_is_not_exported_where_it_does_not(file: Path, change: str,
     assert not out.exists()
 
 
-def test_quiet_leaves_what_does_not_hold(file: Path) -> None:
-    result = ppdm("apply", file, "safe", "new", "--into", "made", "--quiet")
-    assert (result.exit_code, result.stderr) == (0, f"Warning: {str(BREAKS)!r} does not hold on made.\n")
-
-
 def test_unseen_values_can_be_refused(file: Path) -> None:
     result = ppdm("apply", file, "safe", "new", "--into", "made", "--unseen", "refuse")
     assert_explained(result, code=2, problem=f"1 in {JOB!r}")
@@ -131,14 +125,6 @@ def test_where_persons_are_counted_the_reason_is_told(file: Path) -> None:
     typed = ["--types", "seen at=TIMESTAMP"]
     result = ppdm("apply", file, "by_person", file.parent / "seen.csv", *typed, "--into", "text", "--quiet")
     assert result.exit_code == 0, result.stderr
-
-
-def test_sql_prints_the_statements_and_changes_nothing(file: Path) -> None:
-    before = file.read_bytes()
-    result = ppdm("apply", file, "safe", "new", "--into", "made", "--sql")
-    assert result.exit_code == 0, result.stderr
-    assert re.search('"made" AS\\s+SELECT', result.stdout)
-    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

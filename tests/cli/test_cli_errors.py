@@ -2,133 +2,37 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from commands import TEMPLATE, assert_explained, execute, ppdm, suppress
 
 import ppdm_sql
 
-SUPPRESS = ["--class", "Rating", "--into", "safe", "--count", "n"]
+SUPPRESS = "suppress {} customers --class Rating --into safe --count n"
+TEMPLATED = f"{SUPPRESS} --require '{TEMPLATE}'"
+ERRORS = {
+    "two roles": ("'Job'", f"{TEMPLATED} --identifier Job", ""),
+    "empty table": ("no records", TEMPLATED, "DELETE FROM customers"),
+    "empty channel": ("^", f"{SUPPRESS} --require '-> Bankruptcy = Discharged <= 50%'", ""),
+    "negative count": ("'n'", TEMPLATED, "UPDATE customers SET n = -1 WHERE Job = 'Cook'"),
+    "symbol in the data": ("--symbol", TEMPLATED, "UPDATE customers SET Job = '*' WHERE Job = 'Cook'"),
+    "view exists": ("safe", TEMPLATED, "CREATE VIEW safe AS SELECT 1 AS one"),
+    "bad threshold": ("--threshold", "audit {} customers --threshold 2", ""),
+    "bad identifier": ("--identifier", f"{TEMPLATED} --identifier Job=hash", ""),
+    "bad memory limit": ("memory limit 'plenty'", "audit {} customers --memory-limit plenty", ""),
+    "memory limit of nothing": ("'0GB'", "audit {} customers --memory-limit 0GB", ""),
+}
 
 
-def case(name: str, code: int, problem: str, words: list[str], *setup: str) -> Any:
-    return pytest.param(code, problem, words, setup, id=name)
-
-
-@pytest.mark.parametrize(
-    ("code", "problem", "words", "setup"),
-    [
-        case("missing table", 2, "custmers", ["suppress", "custmers", "--require", TEMPLATE, *SUPPRESS]),
-        case(
-            "missing column",
-            2,
-            "Its columns are: Country",
-            ["suppress", "customers", "--require", "Countri -> Bankruptcy <= 50%", *SUPPRESS],
-        ),
-        case(
-            "two roles",
-            2,
-            "'Job'",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS, "--identifier", "Job"],
-        ),
-        case(
-            "class is sensitive",
-            2,
-            "'Rating'",
-            ["suppress", "customers", "--require", "Job -> Rating = Bad <= 90%", *SUPPRESS],
-        ),
-        case(
-            "empty table",
-            2,
-            "no records",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS],
-            "DELETE FROM customers",
-        ),
-        case(
-            "empty channel",
-            2,
-            "^",
-            ["suppress", "customers", "--require", "-> Bankruptcy = Discharged <= 50%", *SUPPRESS],
-        ),
-        case(
-            "threshold over 1",
-            2,
-            "outside (0, 1]",
-            ["suppress", "customers", "--require", "Job -> Bankruptcy = Discharged <= 150%", *SUPPRESS],
-        ),
-        case(
-            "threshold 0",
-            2,
-            "outside (0, 1]",
-            ["suppress", "customers", "--require", "Job -> Bankruptcy = Discharged <= 0%", *SUPPRESS],
-        ),
-        case(
-            "negative count",
-            2,
-            "'n'",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS],
-            "UPDATE customers SET n = -1 WHERE Job = 'Cook'",
-        ),
-        case(
-            "null count",
-            2,
-            "'n'",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS],
-            "UPDATE customers SET n = NULL WHERE Job = 'Cook'",
-        ),
-        case(
-            "symbol in the data",
-            2,
-            "--symbol",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS],
-            "UPDATE customers SET Job = '*' WHERE Job = 'Cook'",
-        ),
-        case(
-            "view exists",
-            2,
-            "safe",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS],
-            "CREATE VIEW safe AS SELECT 1 AS one",
-        ),
-        case(
-            "no solution",
-            1,
-            "Bankruptcy",
-            ["suppress", "customers", "--require", "Job -> Bankruptcy = Discharged <= 10%", *SUPPRESS],
-        ),
-        case("unknown release", 2, "sfae", ["show", "sfae"]),
-        case("bad threshold", 2, "--threshold", ["audit", "customers", "--threshold", "2"]),
-        case(
-            "bad identifier",
-            2,
-            "--identifier",
-            ["suppress", "customers", "--require", TEMPLATE, *SUPPRESS, "--identifier", "Job=hash"],
-        ),
-        case(
-            "bad memory limit",
-            2,
-            "memory limit 'plenty'",
-            ["audit", "customers", "--memory-limit", "plenty"],
-        ),
-        case(
-            "memory limit that is none",
-            2,
-            "memory limit '-1'",
-            ["audit", "customers", "--memory-limit", "-1"],
-        ),
-        case("memory limit of nothing", 2, "'0GB'", ["audit", "customers", "--memory-limit", "0GB"]),
-    ],
-)
-def test_an_error_is_two_sentences_and_no_cell(
-    bank: Path, code: int, problem: str, words: list[str], setup: tuple[str, ...]
-) -> None:
-    execute(bank, "SELECT 1", *setup)
-    result = ppdm(words[0], bank, *words[1:])
-    assert_explained(result, code=code, problem=problem)
+@pytest.mark.parametrize(("problem", "words", "before"), ERRORS.values(), ids=ERRORS)
+def test_an_error_is_two_sentences_and_no_cell(bank: Path, problem: str, words: str, before: str) -> None:
+    execute(bank, "SELECT 1", *([before] if before else []))
+    result = ppdm(*shlex.split(words.format(bank)))
+    assert_explained(result, code=2, problem=problem)
 
 
 def test_a_release_name_in_use_is_refused(released: Path) -> None:
