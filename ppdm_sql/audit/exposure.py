@@ -69,7 +69,7 @@ def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassS
     for size, classes, records in sizes:
         counts = ranges.setdefault(_range(size), [0, 0])
         counts[:] = counts[0] + classes, counts[1] + records
-    in_ranges = tuple((*bounds, *counts) for bounds, counts in ranges.items())
+    in_ranges = tuple((*bounds, counts[0], counts[1]) for bounds, counts in ranges.items())
     return ClassSizes(tuple(quasi_identifier), tuple(sizes), in_ranges)
 
 

@@ -14,7 +14,7 @@ from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.exposure import class_sizes
 from ppdm_sql.audit.judging import (
     Judged,
-    judge_classes,
+    judgements,
     questions,
     summed_up,
     template_groups,
@@ -262,7 +262,7 @@ def measured(
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, asked, types) for one in group.judge()]
     judged += [
-        judge_classes(collapsed, item, types)
+        Judged(item, judgements(collapsed, item.requirement, types, item.number))
         for item in asked
         if item.requirement.counts is not Counts.PROTECTED
     ]
@@ -281,7 +281,8 @@ def _smallest(
     collapsed: Collapsed, names: tuple[str, ...], types: Mapping[str, str], most: int
 ) -> tuple[Group, ...]:
     (question,) = questions([KAnonymity(2, names)], list(types), table=collapsed.source.name)
-    return tuple(worst_groups(collapsed, judge_classes(collapsed, question, types), most))
+    judged = Judged(question, judgements(collapsed, question.requirement, types))
+    return tuple(worst_groups(collapsed, judged, most))
 
 
 def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
