@@ -16,17 +16,14 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, aliased, column, free_name
+from ppdm_sql.engine.names import Table, column, free_name
 from ppdm_sql.engine.source import key_table
 from ppdm_sql.engine.space import write_new
-from ppdm_sql.engine.statements import literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, joined, sql
 from ppdm_sql.engine.types import Kind, kind_of, type_tree
 from ppdm_sql.errors import InvalidOption, NameTaken
 
@@ -164,30 +161,26 @@ def padded(key: bytes) -> tuple[bytes, bytes]:
     return inner, outer
 
 
-def private(engine: Engine, key: bytes) -> tuple[exp.Expression, exp.Expression]:
+def private(engine: Engine, key: bytes) -> tuple[Statement, Statement]:
     """Give the two padded keys as what reads them from a private table; it lasts as long as the workspace."""
     table = key_table(engine, dict(zip(("inner", "outer"), padded(key), strict=True)))
-    inner, outer = (
-        exp.select(column(name, "k")).from_(aliased(table, "k")).subquery() for name in ("inner", "outer")
-    )
-    return inner, outer
+    return sql("(SELECT k.inner FROM {t} AS k)", t=table), sql("(SELECT k.outer FROM {t} AS k)", t=table)
 
 
-def hmac_sha256(data: exp.Expression, inner: exp.Expression, outer: exp.Expression) -> exp.Expression:
-    """Give the expression of the HMAC of bytes by the two padded keys, 64 hexadecimal digits."""
-    inside = _call("sha256", _joined(inner, data))
-    return _call("sha256", _joined(outer, _call("unhex", inside)))
+def hmac_sha256(data: Sql, inner: Sql, outer: Sql) -> Statement:
+    """Write the HMAC of bytes by the two padded keys, 64 hexadecimal digits."""
+    inside = "sha256({outer} || unhex(sha256({inner} || {data})))"
+    return sql(inside, outer=outer, inner=inner, data=data)
 
 
-def keyed_text(value: exp.Expression, inner: exp.Expression, outer: exp.Expression) -> exp.Expression:
-    """Give the expression of the HMAC of a value's text; NULL stays NULL."""
-    return hmac_sha256(_call("encode", exp.cast(value, "TEXT")), inner, outer)
+def keyed_text(value: Sql, inner: Sql, outer: Sql) -> Statement:
+    """Write the HMAC of a value's text; NULL stays NULL."""
+    return hmac_sha256(sql("encode(CAST({v} AS TEXT))", v=value), inner, outer)
 
 
-def pseudonym(value: exp.Expression, inner: exp.Expression, outer: exp.Expression) -> exp.Expression:
-    """Give the expression of a value's pseudonym: 128 bits of the HMAC of its text, 32 hexadecimal digits."""
-    keyed = keyed_text(value, inner, outer)
-    return _call("substr", keyed, exp.Literal.number(1), exp.Literal.number(PSEUDONYM_DIGITS))
+def pseudonym(value: Sql, inner: Sql, outer: Sql) -> Statement:
+    """Write a value's pseudonym: 128 bits of the HMAC of its text, 32 hexadecimal digits."""
+    return sql("substr({keyed}, 1, {n})", keyed=keyed_text(value, inner, outer), n=PSEUDONYM_DIGITS)
 
 
 def pseudonym_key(key: Key, item: Column) -> bytes:
@@ -209,22 +202,12 @@ _ONE_TEXT = (Kind.WHOLE, Kind.TEXT)
 """Kinds of which equal values have one text in all types."""
 
 
-def one_text(values: Sequence[exp.Expression]) -> exp.Expression:
-    """Give the text of a value, or of several, which do not run into each other; NULL where one is NULL."""
-    texts: list[exp.Expression] = [exp.cast(value, "TEXT") for value in values]
+def one_text(values: Sequence[Sql]) -> Statement:
+    """Write the text of a value, or of several, which do not run into each other; NULL where one is NULL."""
+    texts = [sql("CAST({v} AS TEXT)", v=value) for value in values]
     if len(texts) == 1:
         return texts[0]
-    lengths = [exp.cast(exp.Length(this=text.copy()), "TEXT") for text in texts]
-    parts = [part for of in zip(lengths, texts, strict=True) for part in (of[0], literal(":"), of[1])]
-    return _joined(*parts)
-
-
-def _joined(*parts: exp.Expression) -> exp.Expression:
-    return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts))
-
-
-def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this=name, expressions=list(arguments))
+    return joined([sql("CAST(length({t}) AS TEXT) || ':' || {t}", t=text) for text in texts], " || ")
 
 
 # -- dates that are moved ---------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.keys import drawn_key, keyed_text, private
 from ppdm_sql.engine.names import Table, column, free_name
@@ -44,9 +42,7 @@ def split_off(
         copies = sql("range({n})", n=column(count))
     if person:
         check_persons(engine, source, person)
-    who: exp.Expression = exp.cast(
-        exp.Anonymous(this="row", expressions=[column(name) for name in person] or [row, copy]), "TEXT"
-    )
+    who = sql("row({c})", c=[column(name) for name in person] or [row, copy])
     numbered = sql(
         "SELECT *, unnest({copies}) AS {copy} FROM (SELECT *, row_number() OVER () AS {row} FROM {source})",
         copies=copies,

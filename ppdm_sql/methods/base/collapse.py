@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
@@ -71,7 +70,7 @@ class Kept:
     """A column that the release carries without a code: the expression that computes it."""
 
     name: str
-    expression: exp.Expression
+    expression: Sql
 
 
 @dataclass(frozen=True)

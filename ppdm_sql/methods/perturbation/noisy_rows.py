@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-
-from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.keys import one_text
 from ppdm_sql.engine.names import Table, column, quoted
-from ppdm_sql.engine.statements import Statement, literal, render, sql
+from ppdm_sql.engine.statements import Sql, Statement, literal, render, sql
 from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base import released_rows
@@ -46,7 +44,7 @@ AVERAGED = 0.25
 class DrawnPersons:
     # `person` (text), and `same0`, `same1` ...: whether all rows of the person with a value have the same
     table: Table
-    who: exp.Expression  # the text that says whose a row of the source is
+    who: Statement  # the text that says whose a row of the source is
     varying: Mapping[str, int]  # for each column that gets draws, the persons in whose rows it varies, if any
 
     def draw(self, position: int, noisy: NoisyColumn, place: int) -> str:
@@ -56,24 +54,10 @@ class DrawnPersons:
         return f"CASE WHEN p.same{position} THEN p.d{place} ELSE drawn.d{place} END"
 
 
-def who_text(person: Sequence[str]) -> exp.Expression:
-    """Write the text that says whose a row of ``s`` is; texts of several columns are told apart by lengths.
-
-    Example:
-        >>> who_text(["a", "b"]).sql("duckdb").split(" || ")[:3]
-        ['LENGTH(CAST("s"."a" AS TEXT))', "':'", 'CAST("s"."a" AS TEXT)']
-    """
-    texts: list[exp.Expression] = [exp.cast(column(name, "s"), "TEXT") for name in person]
-    if len(texts) == 1:
-        return texts[0]
-    parts = [part for text in texts for part in (exp.Length(this=text.copy()), literal(":"), text)]
-    return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), parts)
-
-
 def find_persons(
     engine: Engine, rows: Table, person: Sequence[str], noisy: Sequence[NoisyColumn]
 ) -> DrawnPersons:
-    who = who_text(person)
+    who = one_text([column(name, "s") for name in person])
     drawn = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
     same = [sql("min(x{i}) IS NOT DISTINCT FROM max(x{i}) AS same{i}", i=place) for place in drawn]
     each = sql("SELECT {x}, {who} AS who FROM {rows} AS s", x=originals(noisy), who=who, rows=rows)
@@ -91,7 +75,7 @@ def find_persons(
 @dataclass(frozen=True)
 class NoisyRows:
     noisy: Sequence[NoisyColumn]
-    kept: Sequence[exp.Expression]  # what is released as it is
+    kept: Sequence[Sql]  # what is released as it is
     records: RecordKey | None = None  # what a record is known by, where records get draws
     of_records: Draws | None = None
     persons: DrawnPersons | None = None  # who get one draw for a column that is the same in all of their rows
@@ -178,7 +162,7 @@ def ordered_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
 
 def packed_text(
     engine: Engine, table: Table, kept: Sequence[Kept], columns: Mapping[str, Column], records: int
-) -> dict[str, exp.Expression]:
+) -> dict[str, Statement]:
     """Make an ENUM type of each carried column of text that has few values; none in a small table.
 
     The release is a sort of all noisy rows. Text takes 16 bytes a value there, a code one or two.
@@ -189,12 +173,11 @@ def packed_text(
     few = "approx_count_distinct({c}) BETWEEN 1 AND {most}"
     known = [sql(few, c=item.expression, most=released_rows.MOST_PACKED) for item in texts]
     (few_values,) = engine.query(sql("SELECT {n} FROM {t} AS s", n=known, t=table), step="text values")
-    packed = dict[str, exp.Expression]()
+    packed = dict[str, Statement]()
     for item in (item for item, is_few in zip(texts, few_values, strict=True) if is_few):
         listing = "SELECT DISTINCT {c} FROM {t} AS s WHERE {c} IS NOT NULL ORDER BY ALL"
         kind = engine.enumerate_values(sql(listing, c=item.expression, t=table))
-        values = exp.DataType.build(str(kind), dialect="duckdb", udt=True)
-        packed[item.name] = exp.cast(item.expression.copy(), values)
+        packed[item.name] = sql("CAST({c} AS {kind})", c=item.expression, kind=kind)
     return packed
 
 

@@ -30,7 +30,7 @@ from ppdm_sql.engine.source import (
     read_records,
     source_of,
 )
-from ppdm_sql.engine.statements import render, sql
+from ppdm_sql.engine.statements import Sql, Statement, render, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
@@ -108,7 +108,7 @@ class RandomizeRun(Run[Table]):
     noisy: Sequence[NoisyColumn]  # the randomized columns, once their noise is known
     persons: DrawnPersons | None = None  # where a person gets one draw
     outside: bool  # whether records and noisy rows stay where the source lives
-    packed: Mapping[str, exp.Expression] = {}  # columns of text that the noisy rows hold as numbers
+    packed: Mapping[str, Statement] = {}  # columns of text that the noisy rows hold as numbers
     written: Source  # the rows of the release, where they stay outside
     draws_noise = True
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
@@ -259,9 +259,9 @@ class RandomizeRun(Run[Table]):
             Kept(n, pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
         ]
 
-    def _kept(self) -> list[exp.Expression]:
+    def _kept(self) -> list[Sql]:
         """Give what is kept as the noisy rows hold it, text as numbers if it pays."""
-        values = {item.name: item.expression for item in self.kept}
+        values: dict[str, Sql] = {item.name: item.expression for item in self.kept}
         if self.outside:
             read = [item for item in self.engine.columns(self.table) if item.name in values]
             exact = exact_values(self.engine, self.table, read)
@@ -445,14 +445,15 @@ class RandomizeRun(Run[Table]):
         return OwnedRows(table, column(WHO, "s"), self.persons.who, named)
 
 
-def replaced(value: exp.Expression, columns: Mapping[str, exp.Expression]) -> exp.Expression:
+def replaced(value: Sql, columns: Mapping[str, exp.Expression]) -> exp.Expression:
     """Put other expressions in the place of the columns of ``s``."""
 
     def put(node: exp.Expression) -> exp.Expression:
         of_source = isinstance(node, exp.Column) and node.table == "s"
         return columns[node.name].copy() if of_source else node
 
-    return value.transform(put)
+    tree: exp.Expression = exp.maybe_parse(value, dialect="duckdb")
+    return tree.transform(put)
 
 
 def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:

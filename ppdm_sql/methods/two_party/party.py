@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import Statement, bind
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, read_source
@@ -190,7 +190,7 @@ class IntegrationRun(GeneralizationRun):
         return Atoms(table, tuple(coded[place] for place in sorted(coded)), (), mine["records"])
 
     def _exchange_terms(
-        self, held: Mapping[int, Column], key: exp.Expression
+        self, held: Mapping[int, Column], key: Statement
     ) -> tuple[Table, Mapping[int, Dictionary], records.Terms, records.Terms]:
         """Put the records in order, say of them and of this party what the partner must know, and hear it."""
         asked, symbol = self.asked, self.asked.symbol

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.keys import keyed_text, one_text, private
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import bind, sql
+from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
 from ppdm_sql.methods.base.arrays import registered
@@ -98,7 +97,7 @@ def others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
 # -- the records in their common order ------------------------------------------------------------
 
 
-def key_text(engine: Engine, key: Sequence[Column], secret: bytes | None) -> exp.Expression:
+def key_text(engine: Engine, key: Sequence[Column], secret: bytes | None) -> Statement:
     """Give the key of a record of ``s`` as text, by which records are sorted; NULL where a part is NULL."""
     text = one_text([without_enum(column(item.name, "s"), item.type) for item in key])
     return text if secret is None else keyed_text(text, *private(engine, secret))
@@ -107,7 +106,7 @@ def key_text(engine: Engine, key: Sequence[Column], secret: bytes | None) -> exp
 def ordered_records(
     engine: Engine,
     source: Table,
-    key: exp.Expression,
+    key: Statement,
     dictionaries: Mapping[int, Dictionary],
     *,
     shown: str,
@@ -154,7 +153,7 @@ def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32
 
 
 def common_records(
-    engine: Engine, source: Table, key: exp.Expression, columns: Sequence[str], digests: NDArray[Any]
+    engine: Engine, source: Table, key: Statement, columns: Sequence[str], digests: NDArray[Any]
 ) -> Table:
     with registered(engine, {"digest": digests}) as known:
         query = sql(

@@ -16,7 +16,6 @@ import pytest
 from commands import ppdm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlglot import exp
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
@@ -99,7 +98,7 @@ def in_sql(key: bytes, data: object, kind: str) -> str:
         con.execute("INSERT INTO t VALUES (?)", [data])
         made = {"BLOB": hmac_sha256, "VARCHAR": keyed_text}[kind]
         with engine.workspace():
-            value: exp.Expression = made(column("x", "s"), *private(engine, key))
+            value = made(column("x", "s"), *private(engine, key))
             ((found,),) = engine.query(sql("SELECT {v} FROM {t} AS s", v=value, t=Table("t")), step="test")
     return str(found)
 
