@@ -1,24 +1,31 @@
-"""Room on the disk: how much there is, and a private folder for what does not fit in memory."""
+"""Room on the disk: how much there is, and private folders for what is not to be seen, or not yet."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from ppdm_sql.errors import EngineError
+
+if sys.platform != "win32":
+    import fcntl
 
 _FULL = {os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
 _FILE = re.compile(r'file \\*"(?P<path>.*?)\\*": (?P<why>[A-Z][a-z ]+)')
 """The engine's words; in its asynchronous writes they are JSON, whose quotes have backslashes."""
 
 PRIVATE = ".ppdm-"
-"""How the folders begin in which an export writes; they are not what the user named."""
+"""How the folders begin in which rows stand until they get their name; they are not what the user named."""
+OWNER = "owner"
 
 
 def out_of_space(step: str, text: str) -> EngineError | None:
@@ -79,6 +86,79 @@ def _size(number: float) -> str:
         if number < 1000:
             return f"{number:.1f} {unit}"
     return f"{number / 1000:.1f} GB"
+
+
+# -- folders in which rows stand until they get their name ----------------------------------------
+
+
+@contextlib.contextmanager
+def private_folder(folder: Path) -> Iterator[None]:
+    """Make a folder that only this user can read; it goes at the end, with all that is in it.
+
+    A lock on its file ``owner``, which the system lets go when the process ends, however it ends, tells that
+    it is in use.
+    """
+    owner = _made(folder)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if owner is not None:
+            os.close(owner)
+
+
+def _made(folder: Path) -> int | None:
+    while True:
+        folder.mkdir(mode=0o700)
+        try:
+            return _locked(folder / OWNER)
+        except FileNotFoundError:  # a sweep may take one that is still empty
+            continue
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _locked(file: Path) -> int | None:
+    """Lock a new file, then write into it whose it is; without locks it stays empty."""
+    if sys.platform == "win32":
+        return None
+    owner = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(owner, machine())
+    except OSError:
+        os.close(owner)
+        return None
+    return owner
+
+
+def machine() -> bytes:
+    """Name this machine, as locks need not be seen from another one."""
+    known = ""
+    with contextlib.suppress(OSError):
+        known = Path("/etc/machine-id").read_text("utf-8").strip()
+    return f"{platform.node()} {known}".encode()
+
+
+def is_in_use(folder: Path) -> bool:
+    """Tell whether the process that made a private folder still runs, as far as locks tell."""
+    if sys.platform == "win32":
+        return False
+    try:
+        owner = os.open(folder / OWNER, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as cause:
+        return cause.errno in (errno.EAGAIN, errno.EACCES)
+    finally:
+        os.close(owner)
+    return False
+
+
+# -- what does not fit in memory ---------------------------------------------------------------------
 
 
 class SpillFolder:

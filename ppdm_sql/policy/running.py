@@ -20,9 +20,8 @@ from ppdm_sql.errors import InvalidOption, PpdmError, UnknownTable
 from ppdm_sql.policy.reading import FILE, METHODS, PlannedRelease, Policy, load
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow
-from ppdm_sql.release.catalogue import ASKED, LOCATION, UPDATABLE
+from ppdm_sql.release.catalogue import ASKED, LOCATION, UPDATABLE, keep_record
 from ppdm_sql.release.exporting import check_export
-from ppdm_sql.release.record import keep
 from ppdm_sql.results import Result, ResultTable
 from ppdm_sql.sources import given
 from ppdm_sql.version import __version__
@@ -311,7 +310,7 @@ def _done(
         _export(db, planned, list(files), _exports(planned, record))
         done = EXPORTED if done == FINE else done
     if UNRECORDED in states and done not in (MADE, UPDATED):
-        keep(db.engine, planned.name, **_to_sign(planned))
+        keep_record(db.engine, planned.name, **_to_sign(planned))
         done = RECORDED
     return [(ENDED if ENDED in states else done, reason) for _, reason in found]
 
@@ -341,7 +340,7 @@ def _make(
         else:
             getattr(db, planned.command)(planned.table, **planned.options())
     if grows:  # there is no new version where nothing changed that the release would show
-        keep(db.engine, name, **record)
+        keep_record(db.engine, name, **record)
     return record
 
 
@@ -356,4 +355,4 @@ def _export(
         release.export(path, force=file in known, formula_safe=is_safe)
         digests[file] = _digest(path)
         kept = [{"file": one, "sha256": digests.get(one)} for one in planned.exports if one in digests]
-        keep(db.engine, release.name, exports=kept)
+        keep_record(db.engine, release.name, exports=kept)

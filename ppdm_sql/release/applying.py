@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.audit.model import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Statement, literal, sql, text
+from ppdm_sql.engine.statements import Sql, Statement, literal, sql, text
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,
@@ -106,7 +104,8 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
         if asked.unseen == "refuse" and any(counts.values()):
             raise _refused(row, given, counts)
         rows, records = recoding.size(engine)
-        recoded_rows, left = recoding.rows(), 0
+        recoded_rows: Sql = recoding.rows()
+        left = 0
         if row.left_out is not None:
             recoded_rows, rows, known = _in_known(engine, row, recoding)
             left, records = records - known, known
@@ -130,7 +129,7 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
     return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, persons, *written)
 
 
-def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:
+def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[Statement, int, int]:
     """Select the recoded rows whose classes the release has, and count them and their records."""
     kept = in_known_classes(recoding.rows(), recoding.shape, row.asked, set(recoding.found))
     sizes = sql("SELECT count(*), {n} FROM ({kept}) AS r", n=recoding.shape.records("r"), kept=kept)

@@ -15,36 +15,22 @@ from ppdm_sql.engine.statements import sql, text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
-from ppdm_sql.release.layout import SCHEMA, Draft, Shape, macro, version_macro
+from ppdm_sql.release.layout import SCHEMA, Draft, Measured, Shape, macro, version_macro
+from ppdm_sql.results import ResultTable
 from ppdm_sql.version import __version__
 
-MOVED, FINGERPRINT = "moved dates", "key fingerprint"
-"""Keys under which stand the dates that were moved, and what tells the keys of files apart."""
-SHAPE = "published"
-"""Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
-
-NOTICES = "notices"
-"""Key under which they keep what the user was told, where that is anything."""
-
-READ = "read"
-"""Key under which they say how a source is read again that is no table of the file."""
-
-LOCATION = "location"
-"""Key under which they say where the rows of the release stand, where that is outside of the database."""
-
-HIERARCHIES = "hierarchies"
-"""Key under which they say where the hierarchies of requirements are, and what they held."""
-
-RECORD = "to_sign"
-"""Key under which they keep what is there to sign: what was asked, by whom and why, tried and exported."""
-
-ASKED = "asked"
-"""Key under which that says what was asked, as a policy writes it."""
-UPDATABLE = "updatable"
-"""Key under which they keep what was asked of a release that is updatable, so that it can be asked again."""
-
-LEFT_OUT = "records_left_out"
-"""Key under which they say how many records were left out, where some might be."""
+# Keys of ``ppdm.releases.parameters`` beside the options of the method; each is there where it says anything
+SHAPE = "published"  # the shape of the release
+MOVED = "moved dates"
+FINGERPRINT = "key fingerprint"  # tells the keys of files apart
+NOTICES = "notices"  # what the user was told
+READ = "read"  # how a source is read again that is no table of the file
+LOCATION = "location"  # where the rows stand that are outside of the database
+HIERARCHIES = "hierarchies"  # where those of requirements are, and what they held
+RECORD = "to_sign"  # what is there to sign: what was asked, by whom and why, tried and exported
+ASKED = "asked"  # under the last: what was asked, as a policy writes it
+UPDATABLE = "updatable"  # what was asked of a release that is updatable, so that it can be asked again
+LEFT_OUT = "records_left_out"  # how many records were left out, where some might be
 
 REPORT = "release_report"
 """The view of all releases with their measures; a release called ``report`` would need this name."""
@@ -52,33 +38,18 @@ REPORT = "release_report"
 
 @dataclass(frozen=True)
 class CatalogueRow:
-    """One row of ``ppdm.releases``.
-
-    Args:
-        release: Its name.
-        method: Such as ``PDA``.
-        source: The source table as the user wrote it.
-        requirements: What holds on the release, as text.
-        parameters: Options of the method; under ``published`` the released columns and their treatment,
-            under ``notices`` what the user was told, if anything, under ``read`` how a source is read again
-            that is no table of the file.
-        rows: Number of records.
-        verified: Whether the audit accepted it; always so.
-        stopped: ``complete``, ``max-steps`` or ``interrupted``.
-        created_at: When, in UTC.
-        version: Of ppdm-sql.
-    """
+    """One row of ``ppdm.releases``."""
 
     release: str
-    method: str
-    source: str
+    method: str  # such as ``PDA``
+    source: str  # the table as the user wrote it
     requirements: tuple[str, ...]
-    parameters: dict[str, Any]
-    rows: int
-    verified: bool
+    parameters: dict[str, Any]  # options of the method, and what stands under the keys above
+    rows: int  # number of records
+    verified: bool  # always so
     stopped: str
-    created_at: datetime
-    version: str
+    created_at: datetime  # in UTC
+    version: str  # of ppdm-sql
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
@@ -138,6 +109,47 @@ def find(engine: Engine, name: str) -> CatalogueRow:
     rows = {row.release: row for row in releases(engine)}
     nothing = "Nothing is published in this database."
     return find_listed(rows, name, what="release", error=UnknownRelease, none=nothing)
+
+
+# -- what somebody signs: it stays with the owner, and no export and no page for others reads it --------
+
+
+def keep_record(engine: Engine, release: str, **parts: object) -> None:
+    """Keep parts of the record of a release in the place of what it has for them."""
+    with engine.transaction():
+        row = find(engine, release)
+        parameters = {**row.parameters, RECORD: {**row.record, **parts}}
+        kept = {"release": row.release, "parameters": json.dumps(parameters, ensure_ascii=False)}
+        engine.write(text("release/update_parameters"), kept, step="keep record")
+
+
+def record_of(row: CatalogueRow, measures: Sequence[Measured]) -> list[ResultTable]:
+    """Give the record as a table; none of a release that was not made by a policy, nor tried since."""
+    known = {"asked"}.issuperset(row.record)
+    return [] if known else [ResultTable("record", ("about", "what", "said"), list(_lines(row, measures)))]
+
+
+def _lines(row: CatalogueRow, measures: Sequence[Measured]) -> Iterator[tuple[str, str, object]]:
+    record, why = row.record, {name.lower(): said for name, said in row.record.get("why", {}).items()}
+    yield from (("sign-off", name, said) for name, said in record.get("signoff", {}).items())
+    released = {str(name): str(treatment) for name, treatment, *_ in row.parameters["published"]["columns"]}
+    names = dict.fromkeys((*released, *row.parameters.get("identifiers", {})))
+    others = why.keys() - {name.lower() for name in names}
+    for name in (*names, *(name for name in record.get("why", {}) if name.lower() in others)):
+        role = released.get(name, "not released")
+        yield "column", name, ": ".join([role, *([why[name.lower()]] if name.lower() in why else [])])
+    for asked in row.requirements:
+        reached = next((one.after for one in measures if one.measure.endswith(f": {asked}")), None)
+        yield "requirement", asked, "holds" if reached is None else reached
+    for tried in record.get("tried", ()):
+        yield "tried, not chosen", tried["setting"], tried["came of it"]
+    for attack in record.get("attacks", ()):
+        yield "attack", attack["attack"], attack["came of it"]
+    for export in record.get("exports", ()):
+        yield "export", export["file"], f"SHA-256 {export['sha256']}" if export["sha256"] else "not finished"
+
+
+# -- names that are free ------------------------------------------------------------------------------
 
 
 class ReleasePlace(NamedTuple):

@@ -16,7 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
 from ppdm_sql.engine.source import count_column
-from ppdm_sql.engine.statements import Statement, bind, joined, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, sql
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,
@@ -34,45 +34,26 @@ from ppdm_sql.release.recoding import Recoding, in_known_classes
 
 @dataclass(frozen=True)
 class Intersection:
-    """Classes of records that are alike in some labels.
+    """Classes of records that are alike in some labels."""
 
-    Args:
-        records: Records, or persons once for each class, that all releases hold.
-        classes: How many classes there are.
-        smallest: Records of the smallest one; 0 where there is none.
-    """
-
-    records: int
+    records: int  # or persons once for each class, that all releases hold
     classes: int
-    smallest: int
+    smallest: int  # records of the smallest class; 0 where there is none
 
 
 @dataclass(frozen=True)
 class Composed:
-    """The records of a source with what each release shows of them.
-
-    Args:
-        engine: Where the tables are.
-        source: Working table of the source, with a number for each row.
-        table: Working table ``record``, ``person``, ``weight`` and a column for each label.
-        labels: The columns of each release's labels.
-        record: The column with the number.
-        first: The same of the first release alone, where others lack some of its records.
-    """
+    """The records of a source with what each release shows of them."""
 
     engine: Engine
-    source: Table
-    table: Table
-    labels: tuple[tuple[str, ...], ...]
-    record: str
-    first: Composed | None = None
+    source: Table  # working table, with a number for each row
+    table: Table  # working table ``record``, ``person``, ``weight`` and a column for each label
+    labels: tuple[tuple[str, ...], ...]  # the columns of each release's labels
+    record: str  # the column with the number
+    first: Composed | None = None  # of the first release alone, where others lack some of its records
 
     def with_values(self, target: str) -> Table:
-        """Put a column of the source beside the class of each release, and of all of them.
-
-        Returns:
-            Working table ``release, class, whole, value, weight``, with a row a record and release.
-        """
+        """Put a column beside the classes: ``release, class, whole, value, weight`` by record and release."""
         whole = [column(name, "c") for names in self.labels for name in names]
         query = sql(
             "SELECT unnest(range({releases})) AS release, unnest([{classes}]) AS class, "
@@ -150,15 +131,8 @@ def composed(
 ) -> Composed:
     """Put what each release shows of a record side by side; records that one lacks are in none.
 
-    Args:
-        engine: Where all is; the table lasts as long as its workspace.
-        source: The records of the first release.
-        found: Releases with a quasi-identifier, the first one saying who a person is and what is counted.
-        exported: Further releases, of which no more than the rows is known.
-        collapses: Whether to put records together that no release tells apart.
-
-    Cost: a copy of the source; then for each release a scan of each masked column, and a join. A second copy
-    for each release with a control group, and the same once more for the first one if others lack records.
+    The first release says who a person is and what is counted; of ``exported`` ones no more than the rows is
+    known. Cost: a copy of the source; then for each release a scan of each masked column, and a join.
     """
     lacking = bool(exported) or any(row.left_out or row.parameters.get(CONTROL) for row, _ in found[1:])
     alone = composed(engine, source, found[:1], collapses=collapses) if lacking else None
@@ -180,9 +154,10 @@ def composed(
         recoding = Recoding.of(engine, row, shape, numbered)
         if any(item.unseen > (row.left_out or 0) for item in recoding.maps):
             raise changed(row)
-        rows = recoding.rows().select(alias(column(record, "t"), record))
+        recoded = recoding.rows().select(alias(column(record, "t"), record))
+        rows: Sql = recoded
         if row.left_out:
-            rows = in_known_classes(rows, shape, row.asked, set(recoding.found))
+            rows = in_known_classes(recoded, shape, row.asked, set(recoding.found))
         here = [name for name in quasi_identifier(row, shape) if name in recoding.found]
         tables.append((engine.materialize("recoded", rows), here))
     known = {name.lower() for _, names_of in tables for name in names_of}
@@ -215,9 +190,6 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
     """Take from the records of the first release those that others split off.
 
     Of records that are alike in every column, each release is taken to have split off others.
-
-    Raises:
-        InvalidSource: Another release was not made from what the source holds today.
     """
     first, *others = rows
     whole = engine.find(first.source)
@@ -332,15 +304,7 @@ def _collapsed(
 def refused_or_told(
     engine: Engine, source: Table, draft: Draft, others: Sequence[CatalogueRow], *, refuses: bool
 ) -> str:
-    """Say what a release that is being published gives away together with others of the same source.
-
-    Args:
-        engine: Where all is; the cut of the draft is recorded.
-        source: The records that the draft was made from.
-        draft: What is being published.
-        others: The others.
-        refuses: Whether to refuse where they make a class smaller, or cannot be compared.
-    """
+    """Say what a draft, whose cut is recorded, gives away together with other releases of its source."""
     catalog, schema = engine.current()
     shape = Shape.of_draft(draft, catalog, schema)
     rows = [catalogue_row(draft, shape), *others]

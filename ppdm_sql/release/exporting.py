@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import platform
 import re
 import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.opening import OLDEST_STORAGE
-from ppdm_sql.engine.space import PRIVATE, disk_full
+from ppdm_sql.engine.space import OWNER, PRIVATE, disk_full, machine, private_folder
 from ppdm_sql.engine.statements import Statement, literal, render, sql, text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 from ppdm_sql.options import ExportOptions
@@ -34,8 +32,8 @@ _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _PART = re.compile(re.escape(PRIVATE) + r"[0-9a-f]{12}\.part")
-_ROWS, _OWNER = "rows", "owner"
-_OURS = re.compile(rf"{_OWNER}|{_ROWS}(\..+)?")
+_ROWS = "rows"
+_OURS = re.compile(rf"{OWNER}|{_ROWS}(\..+)?")
 _MOST_OWNER = 1000
 
 
@@ -227,19 +225,11 @@ def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _part_beside(path: Path) -> Iterator[Path]:
-    """Give a file in a private folder beside another; the folder goes at the end, with all that is in it.
-
-    A lock on the file ``owner``, which the system lets go when the process ends, however it ends, tells that
-    the folder is in use. Folders whose lock is free are removed first.
-    """
+    """Give a file in a private folder beside another, once those that killed exports left are removed."""
     _sweep(path.parent)
-    folder, owner = _new_folder(path.parent)
-    try:
+    folder = path.parent / f"{PRIVATE}{secrets.token_hex(6)}.part"
+    with private_folder(folder):
         yield folder / _ROWS
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if owner is not None:
-            os.close(owner)
 
 
 def _sweep(folder: Path) -> None:
@@ -258,34 +248,6 @@ def _sweep(folder: Path) -> None:
                     _remove_left(folder / name)
 
 
-def _new_folder(parent: Path) -> tuple[Path, int | None]:
-    """Make a folder that only this user can read, and lock it; a sweep may take one that is still empty."""
-    while True:
-        folder = parent / f"{PRIVATE}{secrets.token_hex(6)}.part"
-        folder.mkdir(mode=0o700)
-        try:
-            return folder, _lock(folder / _OWNER)
-        except FileNotFoundError:
-            continue
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-
-def _lock(file: Path) -> int | None:
-    """Lock a new file, then write into it whose it is; without locks it stays empty, and is never swept."""
-    if sys.platform == "win32":
-        return None
-    owner = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.write(owner, _machine())
-    except OSError:
-        os.close(owner)
-        return None
-    return owner
-
-
 def _remove_left(left: Path) -> None:
     """Remove one folder if its process is gone; no link in it or to it is followed."""
     if sys.platform == "win32":
@@ -297,7 +259,7 @@ def _remove_left(left: Path) -> None:
             return
         if names and not _is_free(place):
             return
-        for name in sorted(names, key=_OWNER.__eq__):
+        for name in sorted(names, key=OWNER.__eq__):
             os.unlink(name, dir_fd=place)
         os.rmdir(left)
     finally:
@@ -314,19 +276,11 @@ def _is_free(place: int) -> bool:
     """Tell whether the process that made the folder ran here and has ended."""
     if sys.platform == "win32":
         return False
-    owner = os.open(_OWNER, os.O_RDWR | os.O_NOFOLLOW, dir_fd=place)
+    owner = os.open(OWNER, os.O_RDWR | os.O_NOFOLLOW, dir_fd=place)
     try:
-        if os.read(owner, _MOST_OWNER) != _machine():
+        if os.read(owner, _MOST_OWNER) != machine():
             return False
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(owner)
     return True
-
-
-def _machine() -> bytes:
-    """Name this machine, as locks need not be seen from another one."""
-    known = ""
-    with contextlib.suppress(OSError):
-        known = Path("/etc/machine-id").read_text("utf-8").strip()
-    return f"{platform.node()} {known}".encode()

@@ -213,27 +213,16 @@ _BOUNDED = re.compile(r"[\[(].*, .*[\])]")
 
 @dataclass(frozen=True)
 class Node:
-    """One node of the tree of a masked column, a row of ``ppdm.taxonomies``.
-
-    Args:
-        attribute: The column.
-        node: Its number; parents have smaller ones than their children.
-        parent: The number of its parent, None for the root.
-        label: What the release shows for it; None is NULL.
-        lower: For an interval the text of the lower bound, which it includes.
-        upper: For an interval the text of the upper bound.
-        closed: For an interval whether the upper bound is included.
-        shown: Whether it is in the cut.
-    """
+    """One node of the tree of a masked column, a row of ``ppdm.taxonomies``."""
 
     attribute: str
-    node: int
-    parent: int | None
-    label: str | None
-    lower: str | None
+    node: int  # parents have smaller numbers than their children
+    parent: int | None  # None for the root
+    label: str | None  # what the release shows for it; None is NULL
+    lower: str | None  # for an interval the text of the lower bound, which it includes
     upper: str | None
-    closed: bool | None
-    shown: bool
+    closed: bool | None  # for an interval whether the upper bound is included
+    shown: bool  # whether it is in the cut
 
 
 def nodes_of(engine: Engine, release: str, attribute: str | None = None) -> list[Node]:

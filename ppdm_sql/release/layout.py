@@ -29,35 +29,17 @@ MeasureRow = tuple[str, float | None, float | None]
 
 
 class ReleasedColumn(NamedTuple):
-    """A column of a release and what was done to it.
-
-    Args:
-        name: Its name, as the source spells it.
-        treatment: ``suppressed`` (values may be hidden behind the symbol), ``generalized`` (values are shown
-            as nodes of a taxonomy or as intervals), ``lower bound`` and ``upper bound`` (of the interval that
-            another column shows, NULL where it shows none), ``swapped`` (some values are exchanged),
-            ``randomized`` (noise was added, or values replaced at random), ``discretized`` (values are shown
-            as their cells), ``sensitive``, ``class`` and ``kept`` (as they are), ``pseudonym``, or ``count``
-            (how many records the row stands for).
-        packed: Whether the frozen table stores its text as an ENUM of the released values; the view and
-            every export show text.
-        top: What a masked column shows in the most general state; None is the symbol.
-        of: For a bound, the generalized column whose interval it belongs to.
-        type: For a bound, its SQL type.
-        bins: For a swapped column that was numbers, the labels of its bins, in order.
-        noise: For a randomized or discretized column, its noise in the language of ``--noise``.
-        moved: For dates that were moved before all else, by how many days at most.
-    """
+    """A column of a release, as the source spells it, and what was done to it."""
 
     name: str
     treatment: Treatment
-    packed: bool = False
-    top: str | None = None
-    of: str | None = None
-    type: str | None = None
-    bins: Sequence[str] | None = None
-    noise: str | None = None
-    moved: int | None = None
+    packed: bool = False  # the frozen table holds an ENUM of the released texts; all else shows text
+    top: str | None = None  # what a masked column shows in the most general state; None is the symbol
+    of: str | None = None  # for a bound, the generalized column whose interval it belongs to
+    type: str | None = None  # for a bound, its SQL type
+    bins: Sequence[str] | None = None  # for a swapped column of numbers, the labels of its bins, in order
+    noise: str | None = None  # for a randomized or discretized column, in the language of ``--noise``
+    moved: int | None = None  # for dates that were moved before all else, by how many days at most
 
 
 class Measured(NamedTuple):
@@ -70,84 +52,50 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A release that is ready but not yet published.
-
-    Args:
-        source: The source table as the user wrote it; stays with the owner.
-        parameters: Options of the method, as JSON can hold them.
-        select: A SELECT of exactly ``columns``, ordered by released values only.
-        count: The released column that says how many records a row stands for.
-        symbol: What stands for a suppressed value.
-        rows: Number of records.
-        steps: Working table ``(step, attribute, parent, children, score, gain, loss)``; None for a method
-            that does not descend step by step, whose release has no earlier states.
-        cuts: Working table ``(attribute, value, generalized)``, or None.
-        taxonomies: Working table ``(attribute, node, parent, label, lower, upper, closed, shown)``, one row
-            per node of a masked column's tree; ``lower``, ``upper`` and ``closed`` (upper bound included) for
-            intervals, ``shown`` for the nodes of the cut.
-        marginals: For columns that a method changed, the records of each value, as text, in the release.
-        moments: For columns with noisy numbers, how many values, their mean and standard deviation there.
-        accept: The method's own audit of the rows as the release shows them, after that of the requirements;
-            raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
-        settle: Called when nothing is left to do but to commit.
-        person: Where requirements count persons, the last column of ``select``, with a number for each; the
-            frozen table keeps it, and nothing shows it.
-        persons: How many there are.
-        first: The first step whose state keeps the requirements, as do all after it.
-        unfolded: The count column, where the run collapsed its source itself: outside of the database rows
-            are written one for each record, without it.
-        outside: Whether the rows were written outside of the database and stand nowhere else; ``select``
-            reads them there.
-        control: Working table with the records that were split off, or None; the owner keeps them.
-        compose: Called when the cut is recorded: tells what the release gives away together with others.
-        version: Of a release that is updatable, which version it is; ``select`` has the private columns, too,
-            before ``person``.
-    """
+    """A release that is ready but not yet published."""
 
     name: str
     method: str
-    source: str
+    source: str  # the table as the user wrote it; stays with the owner
     requirements: tuple[Requirement, ...]
-    parameters: Mapping[str, object]
+    parameters: Mapping[str, object]  # options of the method, as JSON can hold them
     stopped: Stopped
-    select: str
-    count: str | None
+    select: (
+        str  # of exactly ``columns``, the private ones of a version and ``person``; in the order of values
+    )
+    count: str | None  # the released column that says how many records a row stands for
     columns: tuple[ReleasedColumn, ...]
     symbol: str
-    rows: int
-    steps: Table | None
+    rows: int  # number of records
+    steps: Table | None  # as the catalogue has them; None for a method that does not descend step by step
     cuts: Table | None
     measures: tuple[MeasureRow, ...] = ()
-    taxonomies: Table | None = None
+    taxonomies: Table | None = None  # one row per node of a masked column's tree, ``shown`` if in the cut
+    # for columns that a method changed, the records of each value, as text, in the release
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    moments: Mapping[str, Moments] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)  # for columns with noisy numbers
+    # the method's own audit of the rows that are shown, after that of the requirements; gives more measures
     accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
-    settle: Callable[[], None] | None = None
-    person: str | None = None
-    persons: int | None = None
-    first: int = 0
+    settle: Callable[[], None] | None = None  # called when nothing is left to do but to commit
+    person: str | None = None  # the column with a number for each person, which nothing shows, if any
+    persons: int | None = None  # how many there are
+    first: int = 0  # the first step whose state keeps the requirements, as do all after it
+    # the count column, where the run collapsed its source: outside a row is written for each record
     unfolded: str | None = None
-    outside: bool = False
-    control: Table | None = None
-    compose: Callable[[], None] | None = None
-    version: Version | None = None
+    outside: bool = False  # whether the rows stand outside of the database alone, where ``select`` reads them
+    control: Table | None = None  # the records that were split off, which the owner keeps
+    compose: Callable[[], None] | None = None  # tells what is given away together with other releases
+    version: Version | None = None  # of a release that is updatable
 
 
 @dataclass(frozen=True)
 class Version:
-    """A version of an updatable release.
-
-    Args:
-        number: From 1.
-        entered: Records that are in no earlier version.
-        gone: Records of the version before that are not in this one.
-        waiting: New records that are left out until a later version.
-    """
+    """A version of an updatable release."""
 
     number: int = 1
-    entered: int = 0
-    gone: int = 0
-    waiting: int = 0
+    entered: int = 0  # records that are in no earlier version
+    gone: int = 0  # records of the version before that are not in this one
+    waiting: int = 0  # new records that are left out until a later version
 
 
 def person_column(released: Iterable[str]) -> str:
@@ -166,31 +114,23 @@ class Shape:
 
     The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have. What a draft
     has, too, is the same here.
-
-    Args:
-        catalog: The database it stands in, as it is called now.
-        schema: The schema of the view and the macro.
-        stepwise: Whether there are earlier states, and the macro that gives them.
-        outside: Whether a view that reads files is in the place of the frozen table.
-        working: What holds the rows instead of the frozen table: a working table while nothing is published,
-            or the table of an earlier version.
     """
 
     name: str
-    catalog: str
-    schema: str
+    catalog: str  # the database it stands in, as it is called now
+    schema: str  # of the view and the macro
     columns: tuple[ReleasedColumn, ...]
     count: str | None
     symbol: str
-    stepwise: bool = True
+    stepwise: bool = True  # whether there are earlier states, and the macro that gives them
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     moments: Mapping[str, Moments] = field(default_factory=dict)
     person: str | None = None
     persons: int | None = None
     first: int = 0
-    outside: bool = False
+    outside: bool = False  # whether a view that reads files is in the place of the frozen table
     updatable: bool = False
-    working: Table | None = None
+    working: Table | None = None  # holds the rows instead: before they are published, of an earlier version
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:

@@ -8,7 +8,7 @@ back, compared with what the audit accepted, and get their name in one move just
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,26 +16,15 @@ from typing import Any, cast
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.locations import (
-    DrawnRowStore,
-    Location,
-    PlacedFile,
-    RowsInParts,
-    RowStore,
-    handed_type,
-    is_in_use,
-    is_ours,
-    location_of,
-    read_location,
-    recorded,
-    remove_published,
-    remove_staging,
-    settle,
-    shared_folder,
-    staging_folder,
-    store_of,
-)
 from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.places import (
+    FolderOfRows,
+    PlacedFile,
+    PlaceOfRows,
+    RowsInParts,
+    new_place,
+    place_at,
+)
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import Statement, bind, literal, sql, text
 from ppdm_sql.engine.types import type_tree
@@ -50,6 +39,20 @@ MOST_OF_ONE = 100_000
 RECORDS_OF_A_PART = 2_000_000
 """Records that one hand writes."""
 
+_HANDED = {
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"),
+    *("VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"),
+}
+_WIDER = {
+    "UTINYINT": "SMALLINT",
+    "USMALLINT": "INTEGER",
+    "UINTEGER": "BIGINT",
+    "UBIGINT": "DECIMAL(20,0)",
+    "HUGEINT": "DECIMAL(38,0)",
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+}
+
 _alive: set[str] = set()
 """Tokens of what this process is writing now."""
 
@@ -59,18 +62,11 @@ _alive: set[str] = set()
 
 @dataclass(frozen=True)
 class PlacedRows:
-    """A table of the database whose rows stand elsewhere, too.
+    """A table of the database whose rows stand elsewhere, too."""
 
-    Args:
-        table: The table, under the alias ``f``.
-        shown: What is written, by name, over ``f``.
-        unfolded: The column that says how many rows each stands for there, and is not written; None where
-            rows are written as they are.
-    """
-
-    table: exp.Expression
-    shown: Mapping[str, exp.Expression]
-    unfolded: str | None
+    table: exp.Expression  # under the alias ``f``
+    shown: Mapping[str, exp.Expression]  # what is written, by name, over ``f``
+    unfolded: str | None  # the column, not written, that says how many rows each stands for there, if any
 
     @classmethod
     def of(cls, shape: Shape, unfolded: str | None) -> PlacedRows:
@@ -98,6 +94,18 @@ class PlacedRows:
         counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
         ((rows,),) = engine.query(sql(counted, n=self.number, rows=self.table), step="count rows")
         return int(rows)
+
+
+def handed_type(type_text: str) -> str:
+    """Give the type in which a column is handed over: its own, or a wider one, or text.
+
+    Example:
+        >>> handed_type("USMALLINT"), handed_type("DECIMAL(8,2)"), handed_type("TIME")
+        ('INTEGER', 'DECIMAL(8,2)', 'VARCHAR')
+    """
+    if type_text in _HANDED or type_text.startswith("DECIMAL(") and type_text.endswith(")"):
+        return type_text
+    return _WIDER.get(type_text, "VARCHAR")
 
 
 def _in_parts(engine: Engine, placed: PlacedRows, records: int) -> RowsInParts:
@@ -164,75 +172,67 @@ class Placing:
     """The rows of one release on their way."""
 
     engine: Engine
-    location: Location
-    store: RowStore
+    place: PlaceOfRows
     files: Sequence[PlacedFile] = field(default=())
     is_published: bool = False
 
     @property
     def target(self) -> str:
         """The folder or table."""
-        return self.location.target
+        return self.place.target
 
     @property
     def takes_drawn(self) -> bool:
         """Whether rows that are drawn elsewhere can be written here, and be read by the database in place."""
-        return self.location.kind == "folder" and not set(self.target) & set("*?[]{}\\")
+        return isinstance(self.place, FolderOfRows) and not set(self.target) & set("*?[]{}\\")
 
     def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> Source:
         """Let rows be written aside where they were drawn; none of them passes through here."""
-        store = cast(DrawnRowStore, self.store)
         if self.engine.dry:
             return rows
-        store.write_drawn(rows, columns)
+        place = cast(FolderOfRows, self.place)
+        place.write_drawn(rows, columns)
         self.files = self._written()
-        return store.written()
+        return place.written()
 
-    def stored_rows(self, names: Sequence[str]) -> exp.Select:
+    def stored_rows(self, names: Sequence[str]) -> Statement:
         """Select rows that were written by :meth:`write_drawn`, from their files, in their order."""
         final = self.is_published or self.engine.dry  # what is shown reads where a run would leave the rows
-        folder = Path(self.target) if final else self.location.rows
-        files = [str(folder / file.name) for file in self.files] or [str(folder / "*.parquet")]
-        listed = exp.Array(expressions=[literal(file) for file in files])
-        read = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[listed]))
-        return exp.select(*(column(name) for name in names)).from_(read)
+        folder = Path(self.target) if final else cast(FolderOfRows, self.place).rows
+        files = [literal(str(folder / file.name)) for file in self.files] or [literal(f"{folder}/*.parquet")]
+        read = "SELECT {c} FROM read_parquet([{files}])"
+        return sql(read, c=[column(name) for name in names], files=files)
 
     def write(self, shape: Shape, unfolded: str | None) -> dict[str, Any]:
         """Write the frozen rows aside, read them back, and compare; give what the catalogue keeps of it."""
         if not shape.outside:
             self.write_rows(PlacedRows.of(shape, unfolded))
-        return recorded(self.location, self.files, unfolded)
+        files = [list(file) for file in self.files]
+        return {**_named(self.place), "files": files, "unfolded": unfolded}
 
     def write_rows(self, frozen: PlacedRows) -> None:
         """Write rows aside, read them back, and compare."""
         rows = frozen.count(self.engine)
-        self.store.write(self.engine, _in_parts(self.engine, frozen, rows))
+        self.place.write(self.engine, _in_parts(self.engine, frozen, rows))
         self.files = self._written()
-        landed = self.store.read(self.engine, frozen.names, published=False)
+        landed = self.place.read(self.engine, frozen.names, published=False)
         same = landed is not None and not _differing(self.engine, frozen, landed)
         if not same or self.files and sum(file.rows for file in self.files) != rows:
             raise GuaranteeNotMet(
-                f"What was written for {self.location.target} is not what the audit accepted, so nothing was "
+                f"What was written for {self.target} is not what the audit accepted, so nothing was "
                 "published.",
                 "Check that every worker sees the disk, and run it again.",
             )
 
     def _written(self) -> list[PlacedFile]:
-        hashes, records = self.store.hashes(published=False), self.store.records(published=False)
+        hashes, records = self.place.hashes(published=False), self.place.records()
         return [PlacedFile(name, *found, records.get(name, 0)) for name, found in sorted(hashes.items())]
 
     def publish(self) -> None:
         """Give the rows their name, and note with the transaction that is open that no sweep may take it."""
         self.is_published = True
-        self.store.publish()
-        self.engine.write(text("release/settle_pending"), {"token": self.location.token}, step="placed")
-
-    def take_back(self) -> None:
-        """Remove what was written, published or not."""
-        with contextlib.suppress(PpdmError, OSError):
-            if self.is_published:
-                self.store.remove_published(settled=False)
-            self.store.remove_staged()
+        self.place.publish()
+        self.engine.write(text("release/settle_pending"), {"token": self.place.token}, step="placed")
 
 
 @contextlib.contextmanager
@@ -244,56 +244,53 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
     if to is None:
         yield None
         return
-    location = location_of(engine, to)
-    made = Placing(engine, location, store_of(engine, location))
+    made = Placing(engine, new_place(engine, to))
     if engine.dry:
         yield made
         return
     sweep(engine)
     engine.committed = False
-    with _noted(engine, location), contextlib.ExitStack() as stack:
-        if location.kind == "folder":
-            stack.enter_context(staging_folder(location))
-            stack.enter_context(shared_folder(engine, location))
+    with _noted(engine, made.place), made.place.aside():
         try:
             yield made
         except BaseException:
             if not engine.committed:
-                made.take_back()
+                with contextlib.suppress(PpdmError, OSError):
+                    made.place.remove(settled=False)
             raise
         if made.is_published:
             with contextlib.suppress(PpdmError):
-                made.store.settle()
+                made.place.settle()
 
 
 # -- what a killed run leaves -----------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def _noted(engine: Engine, location: Location) -> Iterator[None]:
+def _noted(engine: Engine, place: PlaceOfRows) -> Iterator[None]:
     """Note in the database, outside of any transaction, where something may be left, while it may."""
-    _alive.add(location.token)
+    _alive.add(place.token)
     try:
-        _note(engine, location)
+        note(engine.look_up, place, "write")
         yield
-        _forget(engine, location.token)
+        _forget(engine, place.token)
     except Exception:
-        _forget(engine, location.token)
+        _forget(engine, place.token)
         raise
     finally:  # after Ctrl-C the server may go on writing for a while, so the note stays
-        _alive.discard(location.token)
+        _alive.discard(place.token)
 
 
-def _note(engine: Engine, location: Location) -> None:
-    """Note it at once, in no transaction that is yet to be committed."""
-    for part in ("schema", "pending"):
-        engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
-    engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
+def note(run: Callable[..., object], place: PlaceOfRows, purpose: str) -> None:
+    """Note what is to be done, at once by :meth:`Engine.look_up`, or with a transaction by its ``write``."""
+    for part in ("schema", "pending") if purpose == "write" else ("pending",):
+        run(text(f"release/create_{part}"), step=f"create {part}")
+    run(text("release/insert_pending"), {**_named(place), "purpose": purpose}, step="insert pending")
 
 
-def _named(location: Location, purpose: str) -> dict[str, object]:
-    named = {"token": location.token, "kind": location.kind, "target": location.target}
-    return {**named, "purpose": purpose}
+def _named(place: PlaceOfRows) -> dict[str, object]:
+    kind = "folder" if isinstance(place, FolderOfRows) else "table"
+    return {"kind": kind, "target": place.target, "token": place.token}
 
 
 def _forget(engine: Engine, token: str) -> None:
@@ -313,74 +310,53 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
     if not engine.has_pending():
         return
     for token, kind, target, purpose, seconds in engine.look_up(text("release/pending"), step="pending"):
-        location = Location(kind, target, token)
-        if token in _alive or is_in_use(location):
+        if token in _alive:
             continue
-        is_done = _is_finished(engine, location, purpose)
+        is_done = False
+        with contextlib.suppress(PpdmError, OSError):
+            is_done = _is_finished(place_at(engine, kind, target, token), purpose)
         if is_done and not read_only and (purpose == "settle" or seconds > SECONDS_TO_COME):
             _forget(engine, token)
 
 
-def _is_finished(engine: Engine, location: Location, purpose: str) -> bool:
+def _is_finished(place: PlaceOfRows, purpose: str) -> bool:
     """Do what a killed run left to do: settle what it committed, or remove it; tell whether that was done."""
-    settled = purpose != "write"
-    if location.kind == "folder":
-        if purpose != "settle":
-            with contextlib.suppress(OSError):
-                remove_published(location, settled=settled)
-        elif is_ours(location, settled=True):
-            settle(location)
-        remove_staging(location)
-        return not location.staging.exists()
-    with contextlib.suppress(PpdmError):
-        store = store_of(engine, location)
-        if purpose == "settle":
-            store.settle()
-        else:
-            store.remove_staged()
-            store.remove_published(settled=settled)
-        return True
-    return False
-
-
-def remove(engine: Engine, location: Location) -> None:
-    """Remove the published rows of a release whose removal is noted, and take the note back."""
-    if engine.dry:
-        return
-    if location.kind == "folder":
-        remove_published(location, settled=True)
+    if place.is_in_use():
+        return False
+    if purpose == "settle":
+        place.settle()
     else:
-        store_of(engine, location).remove_published(settled=True)
-    _forget(engine, location.token)
+        place.remove(settled=purpose == "remove")
+    return place.is_clean()
 
 
-def note_removal(engine: Engine, location: Location) -> None:
-    """Note, in the transaction that drops a release, that its rows are to be removed."""
-    if location.kind == "table":
-        store_of(engine, location)
-    engine.write(text("release/create_pending"), step="create pending")
-    engine.write(text("release/insert_pending"), _named(location, "remove"), step="insert pending")
+def remove(engine: Engine, place: PlaceOfRows) -> None:
+    """Remove the published rows of a release whose removal is noted, and take the note back."""
+    if not engine.dry:
+        place.remove(settled=True)
+        _forget(engine, place.token)
 
 
-def location_in(parameters: Mapping[str, Any]) -> Location | None:
+def place_of(engine: Engine, parameters: Mapping[str, Any]) -> PlaceOfRows | None:
     """Give where the rows of a release stand, by its row of the catalogue; None for the database alone."""
     record = parameters.get(LOCATION)
-    return None if record is None else read_location(record)
+    return None if record is None else place_at(engine, record["kind"], record["target"], record["token"])
 
 
 def placed_as_published(engine: Engine, shape: Shape, record: Mapping[str, Any]) -> tuple[bool, bool]:
     """Tell whether the files of a release are those that were published, and whether their rows are."""
-    store = store_of(engine, read_location(record))
-    if not store.is_there():
+    place = place_at(engine, record["kind"], record["target"], record["token"])
+    place.check_open()
+    if not place.is_there():
         return False, False
     published = {name: (size, sha256) for name, size, sha256, _ in record["files"]}
-    same = dict(store.hashes(published=True)) == published
+    same = place.hashes(published=True) == published
     if shape.outside:  # the release has no other rows to compare them with
         return same, same
     frozen = PlacedRows.of(shape, record["unfolded"])
     try:
         with engine.workspace():
-            landed = store.read(engine, frozen.names, published=True)
+            landed = place.read(engine, frozen.names, published=True)
             return same, landed is not None and not _differing(engine, frozen, landed)
     except EngineError:
         if same:

@@ -86,7 +86,7 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
             if placing is not None:
                 placing.publish()
                 if shape.outside:  # its rows are elsewhere from now on
-                    _create_reader(engine, shape, render(placing.stored_rows(shape.names)))
+                    _create_reader(engine, shape, placing.stored_rows(shape.names))
                     engine.write(_comments(shape, draft.method), step="comments")
 
 

@@ -24,36 +24,21 @@ from ppdm_sql.release.layout import ReleasedColumn, Shape
 
 @dataclass(frozen=True)
 class Mapped:
-    """A masked column, and what each value that a table has for it shows.
-
-    Args:
-        name: The released name.
-        cell: The value in a row of the table, under the alias ``t``, as ``labels`` has it.
-        labels: Working table ``(value, label, records, node, matched, seen)``, one row per value, with the
-            leaf that it is or lies in.
-        unseen: Records whose value the release does not know, so that they show the top.
-    """
+    """A masked column, and what each value that a table has for it shows."""
 
     name: str
-    cell: exp.Expression
-    labels: Table
-    unseen: int
+    cell: exp.Expression  # the value in a row ``t`` of the table, as ``labels`` has it
+    labels: Table  # ``(value, label, records, node, matched, seen)``, a row for each value, with its leaf
+    unseen: int  # records whose value the release does not know, so that they show the top
 
 
 @dataclass(frozen=True)
 class Recoding:
-    """The columns of a release that a table has, and what its values show.
+    """The columns of a release that a table has, and what its values show, as long as the workspace lasts."""
 
-    Args:
-        shape: The release; its count column is the table's, or None where the table has none.
-        source: The table.
-        found: The released columns that the table has too, as the table spells and types them.
-        maps: The masked columns, with working tables that last as long as the engine's workspace.
-    """
-
-    shape: Shape
+    shape: Shape  # its count column is the table's, or None where the table has none
     source: Table
-    found: Mapping[str, Column]
+    found: Mapping[str, Column]  # the released columns that the table has, as it spells and types them
     maps: tuple[Mapped, ...]
 
     @classmethod
@@ -135,28 +120,32 @@ def _found(engine: Engine, shape: Shape, source: Table) -> tuple[dict[str, Colum
 
 def in_known_classes(
     rows: exp.Select, shape: Shape, requirements: Sequence[Requirement], there: Collection[str]
-) -> exp.Select:
+) -> Statement:
     """Select those of some recoded rows whose class, for each requirement, is one of the release."""
-    query = exp.select(*(column(name, "r") for name in rows.named_selects)).from_(rows.subquery("r"))
     spelled = {name.lower(): name for name in shape.names}
     asked = dict.fromkeys(
         tuple(sorted(spelled.get(name.lower(), name) for name in requirement.attributes))
         for requirement in requirements
     )
-    for number, names in enumerate(asked):
-        if not set(names) <= set(there):
-            continue
-        same = [_alike(column(n, f"k{number}"), column(n, "r"), n in shape.masked) for n in names]
-        known = exp.select(*(column(name, "x") for name in names)).distinct()
-        known = known.from_(shape.rows().subquery("x"))
-        query = query.join(known.subquery(f"k{number}"), on=exp.and_(*same), join_type="semi")
-    return query
+    known = [
+        sql(
+            "SEMI JOIN (SELECT DISTINCT {names} FROM ({released}) AS x) AS k{n} ON {same}",
+            names=[column(name, "x") for name in names],
+            released=shape.rows(),
+            n=number,
+            same=joined([_alike(name, f"k{number}", name in shape.masked) for name in names], " AND "),
+        )
+        for number, names in enumerate(asked)
+        if set(names) <= set(there)
+    ]
+    return sql("SELECT r.* FROM ({rows}) AS r {known}", rows=rows, known=joined(known, " "))
 
 
-def _alike(known: exp.Column, new: exp.Column, masked: bool) -> exp.NullSafeEQ:
+def _alike(name: str, known: str, masked: bool) -> Statement:
     """Compare a released value with a new one; labels as texts, since one side may be of values alone."""
-    sides = [exp.cast(side, "TEXT") for side in (known, new)] if masked else [known, new]
-    return exp.NullSafeEQ(this=sides[0], expression=sides[1])
+    value = "CAST({c} AS TEXT)" if masked else "{c}"
+    sides = (sql(value, c=column(name, table)) for table in (known, "r"))
+    return joined(sides, " IS NOT DISTINCT FROM ")
 
 
 # -- values and their labels ------------------------------------------------------------------------
@@ -229,17 +218,11 @@ def _mapped(
 
 
 class _Types(NamedTuple):
-    """The types in which a column is compared.
+    """The types in which a column is compared."""
 
-    Args:
-        own: With labels that can be read as it without rounding.
-        wide: The type that shows whether reading rounds.
-        place: With the bounds of intervals; None where the column cannot be compared with them.
-    """
-
-    own: str
-    wide: str
-    place: str | None
+    own: str  # with labels that can be read as it without rounding
+    wide: str  # shows whether reading rounds
+    place: str | None  # with the bounds of intervals; None where the column cannot be compared with them
 
 
 def _types(engine: Engine, leaves: Table, name: str, type_text: str, *, has_intervals: bool) -> _Types:

@@ -25,11 +25,11 @@ from ppdm_sql.release.catalogue import (
     SHAPE,
     UPDATABLE,
     CatalogueRow,
+    record_of,
 )
 from ppdm_sql.release.labels import Node, nodes_of, partitions, protected_values, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, remove
-from ppdm_sql.release.record import record_of
 from ppdm_sql.release.verification import Verification, verify
 from ppdm_sql.release.versions import TOLD, versions_of
 from ppdm_sql.results import Result, ResultTable, attacking, report
@@ -317,17 +317,16 @@ class Release(Result):
 
     def _drop(self) -> None:
         self._engine.require_autocommit()
-        from ppdm_sql.release.placing import location_in, note_removal
-        from ppdm_sql.release.placing import remove as remove_placed
+        from ppdm_sql.release import placing
 
         row = self.row()
-        location = location_in(row.parameters)
+        place = placing.place_of(self._engine, row.parameters)
         with self._engine.transaction():
             remove(self._engine, row)
-            if location is not None:
-                note_removal(self._engine, location)
-        if location is not None:
-            remove_placed(self._engine, location)
+            if place is not None:
+                placing.note(self._engine.write, place, "remove")
+        if place is not None:
+            placing.remove(self._engine, place)
 
     def _found(self) -> tuple[CatalogueRow, Shape]:
         row = self.row()
@@ -373,13 +372,6 @@ def get(engine: Engine, name: str) -> Release:
 def publish(
     engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None
 ) -> Release:
-    """Publish a draft in the current database and schema, in one transaction.
-
-    Args:
-        engine: The connection.
-        draft: What the method made.
-        notices: What the user was told; read when the release is recorded, so that the audit can add some.
-        placing: Where the rows go, if they are to stand outside of the database, too.
-    """
+    """Publish a draft with what the user was told, which the audit may add to, in one transaction."""
     freeze(engine, draft, notices, placing)
     return Release(engine, draft.name)

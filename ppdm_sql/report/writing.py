@@ -22,13 +22,12 @@ from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.options import AttackOptions, EvaluateRequest, ReportOptions, RiskRequest
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
-from ppdm_sql.release.catalogue import MOVED, READ, CatalogueRow, parts
+from ppdm_sql.release.catalogue import MOVED, READ, CatalogueRow, parts, record_of
 from ppdm_sql.release.composition import quasi_identifier
 from ppdm_sql.release.control import made_from
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.labels import Node, told
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.record import record_of
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise
 from ppdm_sql.report.page import Chart, Picture, html, numbers, several, vega

@@ -29,12 +29,11 @@ from ppdm_sql.privacy.models.average_risk import AverageRisk
 from ppdm_sql.privacy.models.template import Template
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
-from ppdm_sql.release.catalogue import READ, parts
+from ppdm_sql.release.catalogue import READ, keep_record, parts
 from ppdm_sql.release.composition import Composed, composed, others_of, quasi_identifier
 from ppdm_sql.release.control import changed, control_of, made_from
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.recoding import Recoding
-from ppdm_sql.release.record import keep
 from ppdm_sql.risk.attempts import EXCEEDED, HOLDS, REFUTED, Attacks, Attempt, beside_control, verdict_of
 from ppdm_sql.sources import given, read_again
 
@@ -57,7 +56,7 @@ def attack(engine: Engine, release: Release, options: AttackOptions, progress: P
             progress.start(f"attacking {release.name}")
             found = _Attacking(engine, release, options).all()
         if options.record:
-            keep(engine, row.release, attacks=[_told(one) for one in found.attacks])
+            keep_record(engine, row.release, attacks=[_told(one) for one in found.attacks])
         return found
     finally:
         progress.stop()

@@ -18,6 +18,7 @@ import pytest
 from commands import ppdm, spawn
 
 import ppdm_sql
+from ppdm_sql.engine.space import machine, out_of_space
 from ppdm_sql.release import exporting
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="locks and limits are those of POSIX systems")
@@ -101,7 +102,7 @@ def left_behind(folder: Path, digits: str = "0123456789ab") -> Path:
     """Make what a killed export leaves."""
     left = folder / f".ppdm-{digits}.part"
     left.mkdir()
-    (left / "owner").write_bytes(exporting._machine())
+    (left / "owner").write_bytes(machine())
     (left / "rows").write_text("released")
     (left / "rows.wal").write_text("released")
     return left
@@ -291,8 +292,6 @@ def bank_of_variants(folder: Path, value: str) -> Path:
 
 
 def test_a_full_disk_is_told_with_its_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ppdm_sql.engine.space import out_of_space
-
     text = f'Async: {{"exception_message":"Could not write file \\\\"{tmp_path}/.ppdm-1.part/rows\\\\": '
     free = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(

@@ -16,8 +16,8 @@ from commands import ppdm, spawn
 
 import ppdm_sql
 from ppdm_sql import Database, PpdmError, Release
-from ppdm_sql.engine import locations
-from ppdm_sql.engine.spark import staging
+from ppdm_sql.engine import places
+from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
 from ppdm_sql.release import placing, publishing
@@ -137,17 +137,17 @@ def test_a_table_takes_the_rows(db: Database, people: str, spark_session: Any, t
 def test_a_table_takes_rows_in_batches_that_end_in_the_order_of_their_values(
     db: Database, people: str, spark_session: Any, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "TOGETHER", 150)
+    monkeypatch.setattr(places, "TOGETHER", 150)
     monkeypatch.setattr("ppdm_sql.release.placing.RECORDS_OF_A_PART", 300)
     monkeypatch.setattr("ppdm_sql.release.placing.MOST_OF_ONE", 7)
     handed: list[int] = []
-    in_order = staging._in_order
+    in_order = places._in_order
 
     def watched(frame: Any, parts: Any) -> Any:
         handed.append(frame.count())
         return in_order(frame, parts)
 
-    monkeypatch.setattr(staging, "_in_order", watched)
+    monkeypatch.setattr(places, "_in_order", watched)
     release = db.generalize(people, into="safe", to=table, **ASKED)
     assert len(handed) > 3 and max(handed) <= 150
     db.generalize("here", into="here_safe", **ASKED)
@@ -159,8 +159,8 @@ def test_a_table_takes_rows_in_batches_that_end_in_the_order_of_their_values(
     assert len(files) >= len(handed)
     for file in files:  # as they stand in the table of DuckDB
         rows_of_file = [tuple(row)[1:] for row in read if row["file"] == file]
-        places = [expected.index(row) for row in rows_of_file]
-        assert places == sorted(places)
+        order = [expected.index(row) for row in rows_of_file]
+        assert order == sorted(order)
     assert release.verify().holds
 
 
@@ -168,15 +168,15 @@ def test_a_table_whose_rows_cannot_all_be_written_is_not_there(
     db: Database, people: str, spark_session: Any, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The third of several batches is refused; the table is gone with the two that stand in it."""
-    monkeypatch.setattr(staging, "TOGETHER", 20)
-    in_order, handed = staging._in_order, list[Any]()
+    monkeypatch.setattr(places, "TOGETHER", 20)
+    in_order, handed = places._in_order, list[Any]()
 
     def failing(frame: Any, parts: Any) -> Any:
         handed.append(frame)
         written = in_order(frame, parts)
         return written.where("raise_error('clerk') IS NULL") if len(handed) == 3 else written
 
-    monkeypatch.setattr(staging, "_in_order", failing)
+    monkeypatch.setattr(places, "_in_order", failing)
     with pytest.raises(PpdmError) as refused:
         db.suppress(people, into="safe", to=table, **ASKED)
     assert len(handed) == 3 and "clerk" not in str(refused.value)
@@ -190,14 +190,14 @@ def test_pseudonyms_link_the_records_of_a_person_and_their_key_is_in_no_plan(
     db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    whole = staging._in_order
+    whole = places._in_order
 
     def watched(frame: Any, parts: Any) -> Any:
         made = whole(frame, parts)
         seen.append(made._plan.to_proto(db.engine.spark.session.client).SerializeToString().decode("latin1"))
         return made
 
-    monkeypatch.setattr(staging, "_in_order", watched)
+    monkeypatch.setattr(places, "_in_order", watched)
     made(db, people, tmp_path, identifiers={"name": "pseudonym"})
     (distinct,) = db.engine.connection.execute(
         f"SELECT count(DISTINCT name) FROM {files(tmp_path / 'safe')} WHERE length(name) = 32"
@@ -311,13 +311,13 @@ class TestWhatIsRefused:
 def test_a_fault_planted_in_what_was_written_is_refused(
     db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = staging._in_order
+    whole = places._in_order
 
     def faulty(frame: Any, parts: Any) -> Any:
         made = whole(frame, parts)
         return made.limit(1999).union(made.limit(1).selectExpr("'boss' AS job", *parts.names[1:]))
 
-    monkeypatch.setattr(staging, "_in_order", faulty)
+    monkeypatch.setattr(places, "_in_order", faulty)
     with pytest.raises(GuaranteeNotMet, match="not what the audit accepted"):
         made(db, people, tmp_path)
     assert left(tmp_path) == set()
@@ -394,32 +394,37 @@ def test_new_records_are_recoded(
 
 
 class TestWhatAKilledRunLeaves:
-    def noted(self, db: Database, target: Path, token: str = "a" * 12) -> placing.Location:
-        location = placing.Location("folder", str(target), token)
-        placing._note(db.engine, location)
-        return location
+    def noted(self, db: Database, target: Path) -> FolderOfRows:
+        place = FolderOfRows(db.engine.spark, str(target), "a" * 12)
+        placing.note(db.engine.look_up, place, "write")
+        return place
+
+    def place_of(self, release: Release, db: Database) -> FolderOfRows:
+        place = placing.place_of(db.engine, release.row().parameters)
+        assert isinstance(place, FolderOfRows)
+        return place
 
     def test_is_removed_before_the_next_is_written(self, db: Database, people: str, tmp_path: Path) -> None:
-        location = self.noted(db, tmp_path / "killed")
-        location.rows.mkdir(parents=True)
-        (location.rows / "part-0.parquet").write_bytes(b"half")
+        place = self.noted(db, tmp_path / "killed")
+        place.rows.mkdir(parents=True)
+        (place.rows / "part-0.parquet").write_bytes(b"half")
         made(db, people, tmp_path)
         assert left(tmp_path) == {"safe"}
 
     def test_is_removed_when_it_has_its_name_but_no_commit(self, db: Database, tmp_path: Path) -> None:
-        location = self.noted(db, tmp_path / "killed")
-        location.rows.mkdir(parents=True)
-        locations.publish_folder(location)
-        assert left(tmp_path) == {"killed", location.staging.name}
+        place = self.noted(db, tmp_path / "killed")
+        place.rows.mkdir(parents=True)
+        place.publish()
+        assert left(tmp_path) == {"killed", place.staging.name}
         placing.sweep(db.engine)
         assert left(tmp_path) == set()
 
     def test_is_left_alone_while_its_run_goes_on(self, db: Database, tmp_path: Path) -> None:
-        location = self.noted(db, tmp_path / "going")
-        with locations.staging_folder(location):
+        place = self.noted(db, tmp_path / "going")
+        with place.aside():
             placing.sweep(db.engine)
-            assert location.staging.is_dir()
-        assert not location.staging.exists()
+            assert place.staging.is_dir()
+        assert not place.staging.exists()
 
     def test_is_not_confused_with_what_somebody_else_made(self, db: Database, tmp_path: Path) -> None:
         self.noted(db, tmp_path / "others")
@@ -431,9 +436,7 @@ class TestWhatAKilledRunLeaves:
         self, db: Database, people: str, tmp_path: Path
     ) -> None:
         release = made(db, people, tmp_path)
-        location = placing.location_in(release.row().parameters)
-        assert location is not None
-        placing._note(db.engine, location)
+        placing.note(db.engine.look_up, self.place_of(release, db), "write")
         placing.sweep(db.engine)
         assert left(tmp_path) == {"safe"}
 
@@ -441,17 +444,16 @@ class TestWhatAKilledRunLeaves:
         self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("settle", "_forget"):  # what a run does behind its commit, where it is not killed
-            monkeypatch.setattr(placing if name == "_forget" else staging.FolderOfRows, name, lambda *_: None)
-        monkeypatch.setattr(locations.shutil, "rmtree", lambda *_, **__: None)
+            monkeypatch.setattr(placing if name == "_forget" else FolderOfRows, name, lambda *_: None)
+        monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
         release = made(db, people, tmp_path)
         monkeypatch.undo()
-        location = placing.location_in(release.row().parameters)
-        assert location is not None
-        (location.staging / "combinations.parquet").write_bytes(b"cells")
-        assert left(tmp_path) == {"safe", location.staging.name}
+        place = self.place_of(release, db)
+        (place.staging / "combinations.parquet").write_bytes(b"cells")
+        assert left(tmp_path) == {"safe", place.staging.name}
         placing.sweep(db.engine)
         assert left(tmp_path) == {"safe"} and not pending(db)
-        assert (tmp_path / "safe" / locations.MARK).read_text("utf-8").endswith(locations.SETTLED)
+        assert (tmp_path / "safe" / places.MARK).read_text("utf-8").endswith(places.SETTLED)
         assert release.verify().holds
 
     def test_is_forgotten_after_a_while(

@@ -30,7 +30,7 @@ from ppdm_sql.engine.source import (
     read_records,
     source_of,
 )
-from ppdm_sql.engine.statements import Sql, Statement, render, sql
+from ppdm_sql.engine.statements import Sql, Statement, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
@@ -338,7 +338,7 @@ class RandomizeRun(Run[Table]):
         engine, table, outputs = self.engine, transformed, self._outputs()
         if self.outside:  # as the rows were written
             assert self.placed is not None
-            select = render(self.placed.stored_rows([name for _, name in outputs]))
+            select: str = self.placed.stored_rows([name for _, name in outputs])
         else:
             select = ordered_rows(table, outputs)
         parameters = self._parameters()

@@ -12,7 +12,8 @@ from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
 from ppdm_sql import Database
-from ppdm_sql.engine.spark import source, staging
+from ppdm_sql.engine import places
+from ppdm_sql.engine.spark import source
 from ppdm_sql.methods.trees import train
 
 pytestmark = pytest.mark.spark
@@ -84,7 +85,7 @@ def test_a_worker_that_dies_while_rows_are_written_costs_nothing(
     db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are written slowly, so that it has begun to; what is asserted holds at any moment."""
-    in_order, killed = staging._in_order, threading.Event()
+    in_order, killed = places._in_order, threading.Event()
     over = threading.Event()
 
     def slowly(frame: Any, parts: Any) -> Any:
@@ -98,7 +99,7 @@ def test_a_worker_that_dies_while_rows_are_written_costs_nothing(
         kill(next(worker for worker in cluster.workers.values() if worker.poll() is None))
         killed.set()
 
-    monkeypatch.setattr(staging, "_in_order", slowly)
+    monkeypatch.setattr(places, "_in_order", slowly)
     try:
         made = db.generalize(people, into="safe", to=f"{tmp_path}/safe", **ASKED)
     finally:
@@ -124,7 +125,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One dies as the drawing begins, whose share the other one draws again; that one dies behind it."""
-    write, keep = staging.FolderOfRows.write_drawn, source.kept
+    write, keep = places.FolderOfRows.write_drawn, source.kept
     first, other = (worker for worker in cluster.workers.values() if worker.poll() is None)
 
     def without_the_first(*given: Any) -> Any:
@@ -141,7 +142,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
         write(self, *given)
 
     monkeypatch.setattr(source, "kept", without_the_first)
-    monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
+    monkeypatch.setattr(places.FolderOfRows, "write_drawn", without_the_other)
     made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
     assert first.poll() is not None and made_there.verify().holds
     monkeypatch.undo()
