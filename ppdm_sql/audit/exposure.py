@@ -64,13 +64,16 @@ def population_of(
 def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassSizes:
     """Count the classes of each size, exactly and in ranges."""
     text = bind("audit/class_sizes", tables={"classes": collapsed.classes(quasi_identifier)})
-    sizes = [(size, *counts) for size, *counts in collapsed.engine.query(text, step="class_sizes")]
-    ranges = dict[tuple[int, int], list[int]]()
-    for size, classes, records in sizes:
-        counts = ranges.setdefault(_range(size), [0, 0])
-        counts[:] = counts[0] + classes, counts[1] + records
-    in_ranges = tuple((*bounds, counts[0], counts[1]) for bounds, counts in ranges.items())
-    return ClassSizes(tuple(quasi_identifier), tuple(sizes), in_ranges)
+    rows = collapsed.engine.query(text, step="class_sizes")
+    ranges = dict[tuple[int, int], tuple[int, int]]()
+    for size, classes, records in rows:
+        before = ranges.get(_range(size), (0, 0))
+        ranges[_range(size)] = before[0] + classes, before[1] + records
+    return ClassSizes(
+        tuple(quasi_identifier),
+        tuple((size, classes, records) for size, classes, records in rows),
+        tuple((*bounds, *counts) for bounds, counts in ranges.items()),
+    )
 
 
 def _range(size: int) -> tuple[int, int]:

@@ -9,9 +9,10 @@ from decimal import ROUND_FLOOR, Decimal, InvalidOperation, localcontext
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.names import column as column_of
 from ppdm_sql.engine.source import check_counts
 from ppdm_sql.engine.source import count_column as named_count
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.engine.types import MOMENTS, NUMBERS, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.taxonomy.derived import MASK, MOST_PREFIXES, DerivedTaxonomy, prefix_paths
@@ -58,9 +59,9 @@ def suggest(
     if count is not None:
         check_counts(engine, source, count)
     with engine.workspace():
-        step = "value_counts" if count is None else "counted_value_counts"
-        roles = {"attribute": [name]} | ({} if count is None else {"count": [count]})
-        query = bind(f"taxonomy/{step}", tables={"source": source}, columns=roles)
+        records = {"count": literal(1) if count is None else column_of(count, "s")}
+        roles = {"attribute": [name]}
+        query = bind("taxonomy/value_counts", tables={"source": source}, columns=roles, values=records)
         values = engine.materialize("value_counts", query)
         if rule is not None:
             return DerivedTaxonomy.named(rule).of_values(engine, values, item, table=table)
