@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import ceil, floor
+from math import ceil, floor, lcm
 
 Row = tuple[object, ...]
 
@@ -42,19 +42,24 @@ def statuses(rows: Sequence[Row]) -> dict[Row, str]:
     }
 
 
-def posteriors(rows: Sequence[Row], pattern: Row, smoothing: Fraction = Fraction(0)) -> list[Fraction]:
-    """Give the simple-Bayes posteriors of a pattern, values in order."""
-    values = sorted({row[-1] for row in rows})  # type: ignore[type-var]
-    weights = []
-    for value in values:
-        inside = [row for row in rows if row[-1] == value]
-        weight = Fraction(len(inside), len(rows))
-        for place, cell in enumerate(pattern):
-            known = len({row[place] for row in rows})
-            hits = sum(row[place] == cell for row in inside)
-            weight *= (hits + smoothing) / (len(inside) + smoothing * known)
-        weights.append(weight)
-    return [weight / sum(weights) for weight in weights]
+def posteriors(
+    rows: Sequence[Row], patterns: Iterable[Row], smoothing: Fraction = Fraction(0)
+) -> dict[Row, list[Fraction]]:
+    """Give the simple-Bayes posteriors of patterns, values in order."""
+    inside = Counter(row[-1] for row in rows)
+    hits = Counter((place, cell, row[-1]) for row in rows for place, cell in enumerate(row[:-1]))
+    known = [len({row[place] for row in rows}) for place in range(len(rows[0]) - 1)]
+    found = {}
+    for pattern in patterns:
+        weights = []
+        for value in sorted(inside):  # type: ignore[type-var]
+            weight = Fraction(inside[value], len(rows))
+            for place, cell in enumerate(pattern):
+                weight *= (hits[place, cell, value] + smoothing) / (inside[value] + smoothing * known[place])
+            weights.append(weight)
+        total = sum(weights)
+        found[pattern] = [weight / total for weight in weights]
+    return found
 
 
 def wanted(per_group: int | Fraction, size: int) -> int:
@@ -71,10 +76,12 @@ def records(
     found = []
     sizes = Counter(row[:-1] for row in rows)
     truth = {row[:-1]: codes[row[-1]] for row in rows}
-    for pattern, status in statuses(rows).items():
+    known = statuses(rows)
+    of = posteriors(rows, known, smoothing)
+    for pattern, status in known.items():
         count = 1 if status == "U" else wanted(per_group, sizes[pattern])
-        known = posteriors(rows, pattern, smoothing)
-        found += [Record(pattern, truth[pattern], status == "U", known, truth[pattern]) for _ in range(count)]
+        true, unique = truth[pattern], status == "U"
+        found += [Record(pattern, true, unique, of[pattern], true) for _ in range(count)]
     return found
 
 
@@ -91,9 +98,12 @@ def optimum(
 ) -> tuple[int, Fraction]:
     """Try everything: give the least deviation of the marginal, and the least cost among its plans."""
     start = (0,) * categories
-    states: dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction] = {(start, start): Fraction(0)}
-    for record in found:
-        following: dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction] = {}
+    states: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {(start, start): 0}
+    fractions = [[record.cost(value) for value in range(categories)] for record in found]
+    whole = lcm(*(cost.denominator for costs in fractions for cost in costs))
+    exact = [[int(cost * whole) for cost in costs] for costs in fractions]  # integers add up much faster
+    for record, costs in zip(found, exact, strict=True):
+        following: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         for (left, net), cost in states.items():
             for value in range(categories):
                 if value == record.true and not record.unique:
@@ -103,7 +113,7 @@ def optimum(
                     _plus(left, record.true, int(moved and record.unique)),
                     _plus(_plus(net, record.true, -int(moved)), value, int(moved)),
                 )
-                total = cost + record.cost(value)
+                total = cost + costs[value]
                 if step not in following or total < following[step]:
                     following[step] = total
         states = following
@@ -113,7 +123,8 @@ def optimum(
         if sum(left) == changes
         and all(low <= n <= high for n, (low, high) in zip(left, allowed, strict=True))
     ]
-    return min(ends)
+    deviation, cost = min(ends)
+    return deviation, Fraction(cost, whole)
 
 
 def _plus(numbers: tuple[int, ...], place: int, step: int) -> tuple[int, ...]:

@@ -4,40 +4,33 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import Any
 
 import duckdb
 import numpy as np
+from oracle_swap import wanted
 
 import ppdm_sql
 from ppdm_sql.methods.swapping.marginals import Demand
 from ppdm_sql.methods.swapping.swap import Plan
+from ppdm_sql.progress import SilentProgress
 
 Row = tuple[Any, ...]
 
 POLICIES = ["Age", "Gender", "Location"]
 
 
-@dataclass
-class Heard:
+class Heard(SilentProgress):
     """A progress that remembers what it was told."""
 
-    notices: list[str] = field(default_factory=list)
-
-    def start(self, what: str) -> None:
-        pass
-
-    def update(self, **measures: object) -> None:
-        pass
+    def __init__(self, notices: list[str] | None = None) -> None:
+        self.notices = [] if notices is None else notices
 
     def notice(self, text: str) -> None:
         self.notices.append(text)
-
-    def stop(self) -> None:
-        pass
 
 
 def swap(connection: duckdb.DuckDBPyConnection, table: str = "t", **options: Any) -> ppdm_sql.Release:
@@ -86,13 +79,8 @@ class Changes:
     def follows(self, proportion: Fraction, per_group: int | Fraction = 1) -> bool:
         """Whether the constraints (C1) and (C2) hold, and nothing else was touched."""
         asked = floor(proportion * self.unique + Fraction(1, 2))
-        groups = all(changed == _of_group(per_group, size) for size, changed in self.groups)
+        groups = all(changed == wanted(per_group, size) for size, changed in self.groups)
         return self.kept_patterns and not self.unidentifiable and self.changed_unique == asked and groups
-
-
-def _of_group(per_group: int | Fraction, size: int) -> int:
-    wanted = per_group if isinstance(per_group, int) else max(1, floor(per_group * size + Fraction(1, 2)))
-    return min(wanted, size - 1)
 
 
 def changes(source: Sequence[Row], released: Sequence[Row]) -> Changes:

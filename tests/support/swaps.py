@@ -9,23 +9,13 @@ from typing import Any
 
 import duckdb
 from oracle_swap import Record, Row, records
+from swap_releases import Heard
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import collapse
 from ppdm_sql.methods.swapping.candidates import IdentifiableRecords, identify
 from ppdm_sql.methods.swapping.swap import Plan, SwapRun
 from ppdm_sql.options import SwapRequest
-from ppdm_sql.progress import SilentProgress
-
-
-class Told(SilentProgress):
-    """Keeps the notices."""
-
-    def __init__(self) -> None:
-        self.notices: list[str] = []
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
 
 
 def names(rows: Sequence[Row]) -> list[str]:
@@ -70,7 +60,7 @@ def measured(plan: Plan, measure: str) -> float | None:
 
 
 def planned(
-    rows: Sequence[Row], *, told: Told | None = None, **options: Any
+    rows: Sequence[Row], *, told: Heard | None = None, **options: Any
 ) -> tuple[Plan, list[Row], list[Record]]:
     """Make a plan.
 
@@ -80,7 +70,7 @@ def planned(
     with identified(rows) as (engine, found):
         *by, confidential = names(rows)
         request = SwapRequest("t", into="s", confidential=[confidential], by=by, **options)
-        plan = SwapRun(engine, "t", request, told or Told()).plan(found, confidential, b"s")
+        plan = SwapRun(engine, "t", request, told or Heard()).plan(found, confidential, b"s")
         known = patterns(engine, found)
         keys = ", ".join(found.keys)
         moves = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections import Counter
@@ -16,7 +15,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from swap_releases import POLICIES, Changes, Heard, by_hand, changes, quoted, rows_of, swap
+from swap_releases import Changes, Heard, by_hand, changes, quoted, rows_of, swap
 
 import ppdm_sql
 import ppdm_sql.methods.swapping.swap as run
@@ -33,7 +32,7 @@ from ppdm_sql.errors import (
 )
 from ppdm_sql.methods.base.collapse import Atoms
 
-HOSTILE = ['a "b"', "it's", '"; DROP TABLE t; --', "select", "Größe ✓", "a.b", "value", "pattern", "n", "c0"]
+HOSTILE = ["it's", 'Größe ✓"; DROP TABLE t; --', "a.b", "pattern", "n"]
 HALF = Fraction(1, 2)
 
 
@@ -74,34 +73,18 @@ def catalogue(con: duckdb.DuckDBPyConnection) -> list[Any]:
 # -- what a swap changes, and what it keeps ---------------------------------------------------------
 
 
-def test_half_of_the_unique_policies_and_one_of_each_group_change(con: duckdb.DuckDBPyConnection) -> None:
-    release = swap(con, "policies", confidential="Amount", by=POLICIES)
-    columns = [*POLICIES, "Amount"]
-    found = changes(rows_of(con, "policies", columns), rows_of(con, "safe", columns))
-    assert (found.unique, found.changed_unique, found.groups) == (6, 3, ((2, 1),) * 3)
-    assert found.follows(HALF)
-    assert found.before == found.after
-    assert release.verify().holds
-
-
-def test_columns_keep_their_order_names_and_values(con: duckdb.DuckDBPyConnection) -> None:
+def test_columns_keep_their_order_names_and_values_and_what_nobody_named_is_left_out(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    before = con.execute("FROM t").fetchall()
     release = swap(con, keep=["id"])
     assert release.relation().columns == ["id", "age", "sex", "ill"]
     others = ["id", "age", "sex"]
     assert sorted(rows_of(con, "t", others)) == sorted(rows_of(con, "safe", others))
-
-
-def test_a_column_that_nobody_named_is_not_released(con: duckdb.DuckDBPyConnection) -> None:
-    assert swap(con).relation().columns == ["age", "sex", "ill"]
-
-
-def test_the_source_stays_as_it_is(con: duckdb.DuckDBPyConnection) -> None:
-    before = con.execute("FROM t").fetchall()
-    swap(con)
     assert con.execute("FROM t").fetchall() == before
 
 
-@pytest.mark.parametrize(("per_group", "read"), [(2, 2), (99, 99), ("50%", HALF), (0.1, Fraction(1, 10))])
+@pytest.mark.parametrize(("per_group", "read"), [(2, 2), (99, 99), ("50%", HALF)])
 def test_so_many_members_of_each_group_change(
     con: duckdb.DuckDBPyConnection, per_group: Any, read: int | Fraction
 ) -> None:
@@ -111,15 +94,14 @@ def test_so_many_members_of_each_group_change(
     assert found.follows(HALF, read)
 
 
-@pytest.mark.parametrize("proportion", ["1/3", "25%", 0.1, 1, Fraction(2, 7)])
+@pytest.mark.parametrize("proportion", ["1/3", "25%", 0.1])
 def test_the_proportion_is_read_exactly(con: duckdb.DuckDBPyConnection, proportion: Any) -> None:
     swap(con, proportion=proportion)
     asked = Fraction("0.25") if proportion == "25%" else Fraction(str(proportion))
     assert compared(con).follows(asked)
 
 
-@pytest.mark.parametrize("method", ["exact", "greedy"])
-@pytest.mark.parametrize("phase1", ["joint", "separate"])
+@pytest.mark.parametrize(("method", "phase1"), [("exact", "separate"), ("greedy", "joint")])
 def test_all_methods_keep_the_constraints(con: duckdb.DuckDBPyConnection, method: str, phase1: str) -> None:
     release = swap(con, method=method, phase1=phase1)
     assert compared(con).follows(HALF)
@@ -190,7 +172,7 @@ records = st.lists(
 ).filter(lambda rows: len({row[2] for row in rows}) > 2)
 
 
-@settings(max_examples=20)
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(records, st.sampled_from(["0.5", "0.7", "1"]), st.sampled_from([1, 2]), st.integers(0, 9))
 def test_any_small_table_is_swapped_as_asked_or_refused(
     rows: list[tuple[Any, ...]], proportion: str, per_group: int, seed: int
@@ -313,7 +295,6 @@ def test_dates_are_binned(con: duckdb.DuckDBPyConnection) -> None:
 REFUSED: dict[str, tuple[type[PpdmError], str, dict[str, Any]]] = {
     "numbers without bins": (InvalidOption, "--bins 5", {"confidential": "pay"}),
     "bins of text": (InvalidOption, "cannot be binned", {"bins": {"ill": 4}}),
-    "bins where nothing can be binned": (InvalidOption, "Leave --bins out", {"bins": 4}),
     "one bin": (InvalidOption, "1 bins", {"confidential": "pay", "bins": 1}),
     "two edges": (InvalidOption, "1 bins", {"confidential": "pay", "bins": {"pay": [0, 1000]}}),
     "edges out of order": (InvalidOption, "ascending", {"confidential": "pay", "bins": {"pay": [0, 6, 2]}}),
@@ -322,27 +303,21 @@ REFUSED: dict[str, tuple[type[PpdmError], str, dict[str, Any]]] = {
     "bins of a column that is not confidential": (InvalidOption, "not confidential", {"bins": {"age": 4}}),
     "no proportion": (InvalidOption, "No proportion", {"proportion": {}}),
     "proportion of another column": (InvalidOption, "not confidential", {"proportion": {"age": 0.5}}),
-    "proportion of an unknown column": (UnknownColumn, "agee", {"proportion": {"agee": 0.5}}),
     "nothing to change": (InvalidOption, r"\(0, 1\]", {"proportion": 0}),
-    "more than all": (InvalidOption, r"\(0, 1\]", {"proportion": 1.01}),
     "a proportion in words": (InvalidOption, "no share", {"proportion": "half"}),
     "no member of a group": (InvalidOption, "--per-group", {"per_group": 0}),
     "half a member of a group": (InvalidOption, "--per-group", {"per_group": "150%"}),
     "shares out of order": (InvalidOption, "--share", {"share": (0.6, 0.4)}),
-    "an unknown method": (InvalidOption, "exact, greedy", {"method": "lp"}),
     "an unknown phase": (InvalidOption, "joint, separate", {"phase1": "lp"}),
     "no confidential column": (InvalidOption, "--confidential", {"confidential": []}),
     "no other column": (InvalidOption, "--by", {"by": []}),
     "unknown column": (UnknownColumn, "gae", {"by": ["gae"]}),
     "a column named twice": (ColumnRoleError, "twice", {"by": ["age", "AGE"]}),
     "confidential and known": (ColumnRoleError, "both confidential and", {"by": ["age", "ill"]}),
-    "kept and known": (ColumnRoleError, "both one by which", {"keep": ["age"]}),
     "identifier and kept": (ColumnRoleError, "identifier", {"keep": ["id"], "identifiers": {"id": "drop"}}),
     "an unknown treatment": (InvalidOption, "pseudonym", {"identifiers": {"id": "hash"}}),
-    "counts that are text": (InvalidSource, "whole numbers", {"count_column": "good"}),
     "a name that is taken": (NameTaken, "policies", {"into": "policies"}),
     "two values, all changed": (InvalidOption, "reversed", {"confidential": "good", "proportion": 1}),
-    "changes that round to none": (GuaranteeNotMet, "none of the 300", {"proportion": 0.001}),
     "two values, nearly all": (GuaranteeNotMet, "all 300", {"confidential": "good", "proportion": 0.999}),
     "a noise below zero": (InvalidOption, "blur", {"blur": -1}),
     "a noise that is no number": (InvalidOption, "blur", {"blur": float("nan")}),
@@ -361,24 +336,20 @@ def test_what_cannot_be_or_protects_nobody_is_refused(con: duckdb.DuckDBPyConnec
     assert catalogue(con) == before
 
 
-def test_null_in_a_confidential_column_is_refused_with_its_number(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("UPDATE t SET ill = NULL WHERE id < 7")
-    with pytest.raises(InvalidSource, match="'ill' is NULL in 7 records"):
-        swap(con)
-
-
-@pytest.mark.parametrize(("value", "words"), [("'flu'", "single value"), ("'v' || id", "600 values")])
-def test_a_column_without_categories_is_refused(
-    con: duckdb.DuckDBPyConnection, value: str, words: str
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE t SET ill = NULL WHERE id < 7", "'ill' is NULL in 7 records"),
+        ("UPDATE t SET ill = 'flu'", "single value"),
+        ("UPDATE t SET ill = 'v' || id", "600 values"),
+        ("DELETE FROM t", "no records"),
+    ],
+)
+def test_a_confidential_column_without_categories_is_refused(
+    con: duckdb.DuckDBPyConnection, statement: str, words: str
 ) -> None:
-    con.execute(f"UPDATE t SET ill = {value}")
+    con.execute(statement)
     with pytest.raises(InvalidSource, match=words):
-        swap(con)
-
-
-def test_an_empty_table_is_refused(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("DELETE FROM t")
-    with pytest.raises(InvalidSource, match="no records"):
         swap(con)
 
 
@@ -386,14 +357,6 @@ def test_two_values_changed_in_most_records_are_warned_of(con: duckdb.DuckDBPyCo
     heard = Heard()
     swap(con, confidential="good", proportion=0.6, progress=heard)
     assert any("the opposite" in text for text in heard.notices)
-
-
-def test_a_marginal_that_cannot_be_kept_is_told_with_its_column() -> None:
-    con = duckdb.connect()
-    con.execute("CREATE TABLE t AS SELECT i AS age, i < 3 AS good FROM range(30) AS r (i)")
-    heard = Heard()
-    ppdm_sql.open(con).swap("t", confidential="good", by=["age"], proportion=0.5, into="s", progress=heard)
-    assert any("marginal distribution of good cannot be kept" in text for text in heard.notices)
 
 
 # -- the audit --------------------------------------------------------------------------------------
@@ -432,6 +395,10 @@ TAMPERED = {
         "another number than asked has changed in 1 groups",
     ),
     "a record more": ("n + if(c0 = 0, 1, 0) AS n", "promised"),
+    "values exchanged behind unchanged counts": (
+        "CASE k0 WHEN 1000 THEN 1001 WHEN 1001 THEN 1000 ELSE k0 END AS k0",
+        "1 other patterns have changed",
+    ),
 }
 
 
@@ -446,16 +413,6 @@ def test_the_audit_refuses_rows_that_are_not_what_was_promised(
     with pytest.raises(GuaranteeNotMet, match=words):
         swap(con, keep=["id"])
     assert catalogue(con) == before
-
-
-def test_the_audit_finds_values_exchanged_behind_unchanged_counts(
-    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    con.execute(OPEN)
-    exchanged = "CASE k0 WHEN 1000 THEN 1001 WHEN 1001 THEN 1000 ELSE k0 END AS k0"
-    monkeypatch.setattr(run, "swapped", _tampered(exchanged))
-    with pytest.raises(GuaranteeNotMet, match="1 other patterns have changed"):
-        swap(con, keep=["id"])
 
 
 @pytest.mark.parametrize(("confidential", "proportion"), [("ill", 0.001), ("good", 0.999)])
@@ -508,21 +465,12 @@ def test_the_measures_count_what_the_audit_saw(con: duckdb.DuckDBPyConnection) -
 # -- the release ------------------------------------------------------------------------------------
 
 
-def test_a_swap_release_has_no_steps_no_states_and_no_macro(con: duckdb.DuckDBPyConnection) -> None:
+def test_a_swap_release_has_no_macro_and_dropping_it_leaves_that_of_somebody_else(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
     release = swap(con)
-    assert release.steps() == []
-    assert release.cut() == []
-    macros = con.execute("SELECT count(*) FROM duckdb_functions() WHERE function_name LIKE 'safe%'")
-    assert macros.fetchall() == [(0,)]
-    for ask in (lambda: release.at(0), release.partitions):
-        with pytest.raises(InvalidOption, match="not made step by step"):
-            ask()
     with pytest.raises(InvalidOption):
         ppdm_sql.open(con).apply(release, "t", into="other")
-
-
-def test_dropping_a_swap_release_leaves_a_macro_of_somebody_else(con: duckdb.DuckDBPyConnection) -> None:
-    release = swap(con)
     con.execute("CREATE MACRO safe_at(step) AS TABLE SELECT step")
     release.drop()
     assert con.execute("FROM safe_at(3)").fetchall() == [(3,)]
@@ -551,35 +499,19 @@ def test_a_release_that_somebody_changed_is_not_exported(
         release.export(tmp_path / "safe.csv")
 
 
-def test_a_large_release_is_packed_and_verified(tmp_path: Path) -> None:
-    with duckdb.connect() as con:
-        con.execute(
-            "CREATE TABLE t AS SELECT (i % 150000)::VARCHAR AS age, if(i < 150000, 'f', 'm') AS sex, "
-            "['flu', 'cold', 'none'][(hash(i) % 3)::INTEGER + 1] AS ill FROM range(260000) AS r (i)"
-        )
-        release = swap(con, seed=1)
-        assert compared(con).follows(HALF)
-        assert release.verify().holds
-        release.export(tmp_path / "safe.parquet")
-        again = con.execute(f"FROM '{tmp_path / 'safe.parquet'}'").fetchall()
-        assert again == con.execute("FROM safe").fetchall()
-
-
 # -- evaluation -------------------------------------------------------------------------------------
 
 
 def test_the_confidential_attribute_is_the_class_unless_another_is_named(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
-    swap(con, confidential=["ill", "pay"], bins=3, keep=["good"])
-    swap(con, confidential=["ill", "pay"], bins=3, class_column="good", into="safe2")
-    swap(con, confidential=["ill", "pay"], bins=3, class_column="pay", into="safe3")
-    db = ppdm_sql.open(con)
-    for name, removable in (("safe", True), ("safe2", True), ("safe3", True)):
-        found = {rate.error: rate.mean for rate in db.evaluate(name, seeds=1).rates}
+    db, two = ppdm_sql.open(con), {"confidential": ["ill", "pay"], "bins": 3}
+    releases = swap(con, **two, keep=["good"]), swap(con, **two, class_column="good", into="safe2")
+    for release in releases:
+        found = {rate.error: rate.mean for rate in db.evaluate(release, seeds=1, folds=3).rates}
         assert found["SE - BE"] == pytest.approx(found["SE"] - found["BE"])
-        assert ("RE" in found) is removable
-    assert "RE" not in {rate.error for rate in db.evaluate(swap(con, into="safe4"), seeds=1).rates}
+        assert "RE" in found
+    assert "RE" not in {rate.error for rate in db.evaluate(swap(con, into="safe3"), seeds=1, folds=3).rates}
 
 
 def test_a_tree_grown_from_the_release_is_tested_on_true_values(con: duckdb.DuckDBPyConnection) -> None:
@@ -618,13 +550,3 @@ def test_a_program_that_ends_the_solver_when_presolved_is_solved(tmp_path: Path)
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", run], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
-
-
-def test_shuffled_sources_give_the_same_release(con: duckdb.DuckDBPyConnection) -> None:
-    rows = con.execute("FROM t").fetchall()
-    random.Random(1).shuffle(rows)
-    con.execute("CREATE TABLE shuffled AS FROM t LIMIT 0")
-    con.executemany("INSERT INTO shuffled VALUES (?, ?, ?, ?, ?, ?)", rows)
-    swap(con, seed=2, keep=["id"])
-    swap(con, "shuffled", seed=2, keep=["id"], into="safe2")
-    assert con.execute("FROM safe").fetchall() == con.execute("FROM safe2").fetchall()

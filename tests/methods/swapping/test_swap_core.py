@@ -11,10 +11,11 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_swap import Record, Row, limits, optimum, records, statuses, swaps_left, wanted
-from swaps import Told, identified, measured, patterns, planned
+from swap_releases import Heard
+from swaps import identified, measured, patterns, planned
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.swapping import candidates as of_candidates
@@ -25,6 +26,7 @@ from ppdm_sql.methods.swapping.marginals import default_band
 
 EVERY = (Fraction(0), Fraction(1))
 HALF = Fraction(1, 2)
+FEW = settings(max_examples=max(1, settings().max_examples // 2))
 
 
 @st.composite
@@ -70,6 +72,7 @@ def cost(after: list[Record]) -> Fraction:
     return sum((r.cost(r.now) for r in after), Fraction(0))
 
 
+@FEW
 @given(rows=tables())
 def test_identification_agrees_with_a_count_in_python(rows: list[Row]) -> None:
     with identified(rows) as (engine, found):
@@ -84,6 +87,7 @@ def test_identification_agrees_with_a_count_in_python(rows: list[Row]) -> None:
         assert found.unique.sum() + found.grouped.sum() == sum(row[:-1] in status for row in rows)
 
 
+@FEW
 @given(
     rows=tables(),
     proportion=proportions,
@@ -106,6 +110,7 @@ def test_exact_reaches_the_optimum_that_brute_force_finds(
     assert measured(plan, "objective") == pytest.approx(float(least[1]), abs=1e-6)
 
 
+@FEW
 @given(rows=tables(), proportion=proportions)
 def test_exact_reaches_the_optimum_within_the_share_it_says(rows: list[Row], proportion: Fraction) -> None:
     plan, _, after = planned(rows, proportion=proportion)
@@ -127,6 +132,7 @@ def test_exact_reaches_the_optimum_within_the_share_it_says(rows: list[Row], pro
     assert asked_of["largest changed share of a value"] <= asked_of["largest changed share allowed"]
 
 
+@FEW
 @given(
     rows=tables(),
     proportion=proportions,
@@ -152,6 +158,7 @@ def test_greedy_keeps_the_constraints_and_leaves_no_swap_to_make(
     check(rows, proportion, per_group, best)
 
 
+@settings(max_examples=max(1, settings().max_examples // 3))
 @given(rows=tables(), proportion=proportions, blur=st.sampled_from([0.05, 0.5, 10.0]))
 def test_noise_leaves_the_constraints_alone(rows: list[Row], proportion: Fraction, blur: float) -> None:
     plan, _, after = planned(rows, proportion=proportion, blur=blur)
@@ -234,7 +241,7 @@ def test_the_share_that_a_modelling_attacker_settles_is_that_of_a_count_in_pytho
 
 def test_two_values_need_an_even_number_of_changes() -> None:
     rows: list[Row] = [(str(i), "ab"[i % 2]) for i in range(20)]
-    told = Told()
+    told = Heard()
     assert planned(rows, proportion=Fraction(3, 20), share=EVERY, told=told)[0].demand.deviation == 2
     assert "even number" in " ".join(told.notices)
 
@@ -255,7 +262,7 @@ def test_a_marginal_that_cannot_be_kept_is_proved_too() -> None:
 
 def test_a_marginal_that_cannot_be_kept_is_said_with_the_proportions_that_would() -> None:
     rows: list[Row] = [(str(i), "rare" if i < 4 else "common") for i in range(40)]
-    told = Told()
+    told = Heard()
     plan = planned(rows, proportion=HALF, share=EVERY, told=told)[0]
     assert plan.demand.deviation == 24
     assert "from 0 to 0.2" in " ".join(told.notices)

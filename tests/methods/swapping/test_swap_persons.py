@@ -75,10 +75,8 @@ def linked(con: duckdb.DuckDBPyConnection, by: list[str], value: str = "ill") ->
 @pytest.mark.parametrize(
     ("by", "method"),
     [
-        (["age", "sex"], "exact"),
         (["age", "sex", "ward"], "greedy"),
         (["age", "visit"], "exact"),
-        (["age", "visit"], "greedy"),
     ],
 )
 def test_half_of_the_only_persons_of_a_pattern_and_one_of_each_group_change(
@@ -92,6 +90,8 @@ def test_half_of_the_only_persons_of_a_pattern_and_one_of_each_group_change(
     told = {name: (before, after) for name, before, after in release.measures()}
     assert told["uniquely identifiable persons changed: ill"] == (None, found.changed_unique)
     assert told["uniquely identifiable persons: ill"] == (found.unique, found.unique)
+    assert told["marginal deviation: ill"] == (None, 0)
+    assert found.before == found.after
     assert not any("records" in name for name in told)
 
 
@@ -106,13 +106,6 @@ def test_numbers_are_binned_by_persons_and_several_columns_are_swapped(
     columns = ["age", "ward"]
     assert sorted(rows_of(con, "t", columns), key=str) == sorted(rows_of(con, "safe", columns), key=str)
     assert release.verify().holds
-
-
-def test_frequencies_of_persons_are_kept(con: duckdb.DuckDBPyConnection) -> None:
-    release = swap(con, by=["age", "sex", "ward"], identifiers={WHO: "pseudonym"})
-    found = linked(con, ["age", "sex", "ward"])
-    assert found.before == found.after
-    assert ("marginal deviation: ill", None, 0) in [tuple(measure) for measure in release.measures()]
 
 
 def test_who_the_person_is_is_nowhere_in_the_release(con: duckdb.DuckDBPyConnection) -> None:
