@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from swap_releases import Heard
+
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import PeerError
 from ppdm_sql.methods.two_party.connection import MESSAGE
 from ppdm_sql.methods.two_party.messages import Link, Message
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
 SECONDS, MOST_RECORDS = 60, 1000
@@ -77,16 +78,6 @@ class Outcome:
     notices: list[str] = field(default_factory=list)
 
 
-class Listening(SilentProgress):
-    """Keeps the notices of a run."""
-
-    def __init__(self, notices: list[str]) -> None:
-        self.notices = notices
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
-
-
 def links() -> tuple[QueueLink, QueueLink]:
     """A line with two ends."""
     one: queue.Queue[Any] = queue.Queue()
@@ -115,7 +106,7 @@ def together(
 
 def _run(outcome: Outcome, connection: Any, table: str, request: IntegrateRequest) -> None:
     try:
-        run = IntegrationRun(Engine(connection), table, request, outcome.link, Listening(outcome.notices))
+        run = IntegrationRun(Engine(connection), table, request, outcome.link, Heard(outcome.notices))
         outcome.release = run.publish()
     except BaseException as error:
         outcome.error = error

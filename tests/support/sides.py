@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -83,24 +83,22 @@ def credentials(folder: Path, name: str) -> Credentials:
 
 def sides(folder: Path, keys: Path) -> tuple[Side, Side]:
     """The employees of the slides, a record a row: Sex on one side, Job and Salary on the other."""
-    made = []
-    for name, columns in (("a", "Sex"), ("b", "Job, Salary")):
-        file = folder / f"{name}.duckdb"
-        with duckdb.connect(str(file)) as connection:
-            connection.execute(creation("employees"))
-            connection.execute(
-                "CREATE TABLE people AS SELECT e.*, unnest(range(n)) FROM employees AS e ORDER BY ALL"
-            )
-            connection.execute(
-                f"CREATE TABLE t{name} AS SELECT 'person-' || row_number() OVER () AS SSN, {columns}, Class "
-                f"FROM people {'' if name == 'a' else 'ORDER BY hash(SSN)'}"
-            )
-            connection.execute("DROP TABLE people; DROP TABLE employees")
-        made.append(file)
     own = {"owns": ["Job", "Salary"], "taxonomies": {"Job": JOBS}, "ranges": {"Salary": (1, 99)}}
+    first = Side(folder / "a.duckdb", "ta", "bank-a", "bank-b", keys, {"owns": ["Sex"]})
+    second = Side(folder / "b.duckdb", "tb", "bank-b", "bank-a", keys, own)
+    for side, columns, order in ((first, "Sex", "ALL"), (second, "Job, Salary", "hash(SSN)")):
+        if not side.file.exists():
+            with duckdb.connect(str(side.file)) as connection:
+                connection.execute(split_employees(side.table, columns, order))
+    return first, second
+
+
+def split_employees(table: str, columns: str, order: str, key: str = "'person-' ||") -> str:
+    """SQL for a table of some columns of the slides' 34 employees, with a key and the class."""
+    number = "row_number() OVER (ORDER BY Class, Sex, Job, Salary)"
     return (
-        Side(made[0], "ta", "bank-a", "bank-b", keys, {"owns": ["Sex"]}),
-        Side(made[1], "tb", "bank-b", "bank-a", keys, own),
+        f"{creation('employees')}; CREATE TABLE {table} AS SELECT {key} {number} AS SSN, {columns}, Class "
+        f"FROM employees, range(n) ORDER BY {order}; DROP TABLE employees"
     )
 
 
@@ -281,7 +279,7 @@ def _watched(opened: Opened, fault: tuple[int, Fault] | None, outcome: Outcome) 
 
 
 def spawn(side: Side, role: str, port: int, at: int, deed: str, *more: str) -> subprocess.Popen[str]:
-    """Start one party in a process; at its message ``at`` it does a deed: kill, stop, pause or nothing."""
+    """Start one party in a process; at its message ``at`` it does a deed: kill, pause or nothing."""
     folder = Path(__file__).resolve().parent
     command = [sys.executable, str(folder / "sides.py"), role, str(side.file.parent), str(side.keys)]
     return subprocess.Popen(
@@ -299,9 +297,6 @@ def _deed(deed: str) -> Fault:
     def fault(_: Line, payload: bytes) -> bytes:
         if deed == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        if deed == "stop":
-            _say("stopped")
-            os.kill(os.getpid(), signal.SIGSTOP)
         if deed == "pause":
             _say("paused")
             sys.stdin.readline()
@@ -323,14 +318,8 @@ class _Printed(Noted):
 
 def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more: str) -> None:
     """Be one party; print what it ended with."""
-    pair = {
-        name: Side(Path(folder) / f"{name}.duckdb", f"t{name}", f"bank-{name}", "", Path(keys))
-        for name in "ab"
-    }
-    first = replace(pair["a"], partner="bank-b", options={"owns": ["Sex"]})
-    own = {"owns": ["Job", "Salary"], "taxonomies": {"Job": JOBS}, "ranges": {"Salary": (1, 99)}}
-    side = first if role == "serve" else replace(pair["b"], partner="bank-a", options=own)
-    timeout, place = float(os.environ.get("SIDE_TIMEOUT", "20")), Address(HOST, int(port))
+    side = sides(Path(folder), Path(keys))[role == "join"]
+    timeout, place = 20.0, Address(HOST, int(port))
     progress = _Printed()
     shown = (place, side.credentials(), side.partner)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import logging
 import os
-import queue
 import re
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from sides import (
     AT_THE_LAST_WORD,
     CELLS,
@@ -33,6 +33,7 @@ from sides import (
     Vanished,
     credentials,
     make_keys,
+    peak,
     raises,
     run,
     sends,
@@ -43,7 +44,6 @@ from sides import (
 )
 
 import ppdm_sql
-import ppdm_sql.integrate
 from ppdm_sql.errors import InvalidOption, NameTaken, PeerError, PpdmError, PpdmWarning, ProtocolError
 from ppdm_sql.methods.two_party import certificates
 from ppdm_sql.methods.two_party.certificates import PROTOCOL, Credentials, context, keygen
@@ -53,13 +53,16 @@ from ppdm_sql.methods.two_party.connection import (
     MESSAGE,
     MOST_TOLD,
     STOP,
-    WELCOME,
     Address,
     Line,
     connect_to,
     listen_on,
 )
 from ppdm_sql.methods.two_party.messages import Link, Message, decode, encode
+from ppdm_sql.methods.two_party.records import FEW_KEYS, check_narrowing
+
+BOTH = pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+POSIX = pytest.mark.skipif(os.name != "posix", reason="ends a process by signal")
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +81,6 @@ class Whole:
 
     rows: list[tuple[Any, ...]]
     steps: int
-    sent: tuple[int, int]
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +88,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Whole:
     first, second = run(*sides(tmp_path_factory.mktemp("whole"), keys))
     assert first.rows
     assert first.rows == second.rows
-    return Whole(first.rows, len(first.steps), (first.sent, second.sent))
+    return Whole(first.rows, len(first.steps))
 
 
 def assert_explained(outcome: Outcome, kind: type[PpdmError], problem: str) -> None:
@@ -98,8 +100,8 @@ def assert_explained(outcome: Outcome, kind: type[PpdmError], problem: str) -> N
     assert not any(cell in str(outcome.error) for cell in CELLS)
 
 
-def assert_untouched(before: tuple[Any, Any], *pair: Side) -> None:
-    assert tuple(side.snapshot() for side in pair) == before
+def snapshots(pair: tuple[Side, Side]) -> list[Any]:
+    return [side.snapshot() for side in pair]
 
 
 def assert_both_end(outcomes: tuple[Outcome, Outcome], whole: Whole) -> None:
@@ -109,73 +111,47 @@ def assert_both_end(outcomes: tuple[Outcome, Outcome], whole: Whole) -> None:
         assert len(outcome.steps) == whole.steps
 
 
-# -- a run that nothing disturbs ----------------------------------------------------------------------
+# -- one party in a thread, one in a process ----------------------------------------------------------
 
 
-# -- a partner that disappears --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
-def test_a_partner_that_disappears_at_any_message_leaves_no_trace(
-    tmp_path: Path, keys: Path, who: int
-) -> None:
-    """A shorter run; both are run again after every fifth message."""
-    (tmp_path / "whole").mkdir()
-    short = {"max_steps": 3}
-    first, second = run(*sides(tmp_path / "whole", keys), **short)
-    whole = Whole(first.rows, 3, (first.sent, second.sent))
-    assert whole.sent[who] >= 10
-    for at in (*range(1, whole.sent[who] + 1), AT_THE_LAST_WORD):
-        folder = tmp_path / str(at)
-        folder.mkdir()
-        pair = sides(folder, keys)
-        before = tuple(side.snapshot() for side in pair)
-        fault = (at, vanish)
-        outcomes = run(*pair, faults=(None, fault) if who else (fault, None), **short)
-        assert_explained(outcomes[1 - who], PeerError, "The line to the partner broke")
-        assert_untouched(before, *pair)  # type: ignore[arg-type]
-        if at % 5 == 0:
-            assert_both_end(run(*pair, **short), whole)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
-@pytest.mark.parametrize(("role", "at"), [("join", 1), ("serve", 9), ("join", 24)])
-def test_a_process_that_is_killed_leaves_no_trace_and_both_can_run_again(
-    pair: tuple[Side, Side], whole: Whole, role: str, at: int
-) -> None:
-    before = tuple(side.snapshot() for side in pair)
-    told = processes(pair, **{role: (at, "kill")})
-    other = "join" if role == "serve" else "serve"
-    assert "The line to the partner broke." in told[other]
-    assert "release" not in told["serve"] + told["join"]
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
-    told = processes(pair)
-    assert (
-        told["serve"].splitlines()[-1] == told["join"].splitlines()[-1] == f"release {whole.steps} complete"
-    )
-    assert pair[0].query('FROM "both"') == pair[1].query('FROM "both"') == whole.rows
-
-
-def processes(pair: tuple[Side, Side], **deeds: tuple[int, str]) -> dict[str, str]:
-    """Run each party in a process of its own; give what each printed."""
-    with _both(pair, deeds) as found:
-        return {role: child.communicate(timeout=60)[0] for role, child in found.items()}
+def take_part(side: Side, port: int, outcome: Outcome, progress: Any = None, **more: Any) -> Outcome:
+    """Serve or join, whichever the side does, and keep what it ends with."""
+    shown = more.pop("shown", None) or side.credentials(), more.pop("name", side.partner)
+    limits = {"timeout": 10.0, "wait": 60.0} | more
+    try:
+        with ppdm_sql.open(side.file) as db:
+            party = side.party(db, progress)
+            if side.table == "ta":
+                outcome.release = party.serve(f"{HOST}:{port}", *shown, **limits)
+            else:
+                outcome.release = party.join(f"{HOST}:{port}", *shown, timeout=limits["timeout"])
+            outcome.rows, outcome.steps = outcome.release.relation().fetchall(), outcome.release.steps()
+    except BaseException as error:
+        outcome.error = error
+    return outcome
 
 
 @contextlib.contextmanager
-def _both(
-    pair: tuple[Side, Side], deeds: dict[str, tuple[int, str]]
-) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """Start both processes, the second when the first listens."""
-    (first, second), nothing = pair, (0, "nothing")
-    with contextlib.ExitStack() as stack:
-        serve = stack.enter_context(_spawned(first, "serve", 0, *deeds.get("serve", nothing)))
-        words = ("join", _port(serve), *deeds.get("join", nothing))
-        yield {"serve": serve, "join": stack.enter_context(_spawned(second, *words))}
+def beside(*words: Any, **more: Any) -> Iterator[None]:
+    thread = threading.Thread(target=take_part, args=words, kwargs=more, daemon=True)
+    thread.start()
+    yield
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 @contextlib.contextmanager
-def _spawned(*words: Any) -> Iterator[subprocess.Popen[str]]:
+def waiting(side: Side, **more: Any) -> Iterator[tuple[int, Outcome]]:
+    """Let the first party wait for the second; give its port, and what it ends with."""
+    progress = Noted()
+    ended = Outcome(notices=progress.notices)
+    with beside(side, 0, ended, progress, **more):
+        assert progress.listens.wait(10)
+        yield progress.port, ended
+
+
+@contextlib.contextmanager
+def spawned(*words: Any) -> Iterator[subprocess.Popen[str]]:
     child = spawn(*words)
     try:
         yield child
@@ -184,12 +160,25 @@ def _spawned(*words: Any) -> Iterator[subprocess.Popen[str]]:
         child.wait()
 
 
-def _port(child: subprocess.Popen[str]) -> int:
-    line = _read_until(child, "notice Listening on")
-    return int(line.split()[3].rpartition(":")[2])
+@contextlib.contextmanager
+def apart(
+    pair: tuple[Side, Side], role: str, at: int, deed: str
+) -> Iterator[tuple[subprocess.Popen[str], Outcome]]:
+    """Start one party in a process of its own, the other in a thread; give both."""
+    if role == "join":
+        with waiting(pair[0]) as (port, ended), spawned(pair[1], role, port, at, deed) as child:
+            yield child, ended
+    else:
+        ended = Outcome()
+        with spawned(pair[0], role, 0, at, deed) as child, beside(pair[1], port_of(child), ended):
+            yield child, ended
 
 
-def _read_until(child: subprocess.Popen[str], word: str) -> str:
+def port_of(child: subprocess.Popen[str]) -> int:
+    return int(read_until(child, "notice Listening on").split()[3].rpartition(":")[2])
+
+
+def read_until(child: subprocess.Popen[str], word: str) -> str:
     assert child.stdout is not None
     assert child.stderr is not None
     for line in child.stdout:
@@ -198,18 +187,49 @@ def _read_until(child: subprocess.Popen[str], word: str) -> str:
     pytest.fail(f"the party ended without {word!r}: {child.stderr.read()[-2000:]}")
 
 
+# -- a partner that disappears --------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_partner_that_disappears_at_any_message_leaves_no_trace(pair: tuple[Side, Side], who: int) -> None:
+    """A short run, disturbed at each of its messages in turn, and at last at none."""
+    before = snapshots(pair)
+    for at in itertools.count(1):
+        faults = (None, (at, vanish)) if who else ((at, vanish), None)
+        outcomes = run(*pair, faults=faults, max_steps=2)
+        if outcomes[who].error is None:
+            break
+        assert_explained(outcomes[1 - who], PeerError, "The line to the partner broke")
+        assert snapshots(pair) == before
+    assert at > 9
+    assert outcomes[0].rows == outcomes[1].rows != []
+
+
+@POSIX
+@pytest.mark.parametrize(("role", "at"), [("serve", 9), ("join", 24)])
+def test_a_process_that_is_killed_leaves_no_trace_and_both_can_run_again(
+    pair: tuple[Side, Side], whole: Whole, role: str, at: int
+) -> None:
+    before = snapshots(pair)
+    with apart(pair, role, at, "kill") as (child, ended):
+        assert "release" not in child.communicate(timeout=60)[0]
+    assert_explained(ended, PeerError, "The line to the partner broke.")
+    assert snapshots(pair) == before
+    assert_both_end(run(*pair), whole)
+
+
 # -- a partner that stalls ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+@BOTH
 def test_a_partner_that_stalls_is_given_up(pair: tuple[Side, Side], who: int) -> None:
-    faults = tuple((9, sleeps(8)) if side == who else None for side in (0, 1))
-    before = tuple(side.snapshot() for side in pair)
-    outcomes = run(*pair, faults=faults, timeout=4.0)  # type: ignore[arg-type]
+    faults = (None, (9, sleeps(8))) if who else ((9, sleeps(8)), None)
+    before = snapshots(pair)
+    outcomes = run(*pair, faults=faults, timeout=4.0)
     assert_explained(outcomes[1 - who], PeerError, "The partner has said nothing for 4 seconds")
     assert "--timeout" in str(outcomes[1 - who].error)
     assert_explained(outcomes[who], PeerError, "waited too long for this side|The line to the partner broke")
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    assert snapshots(pair) == before
 
 
 def test_a_partner_that_drips_is_given_up_in_time(pair: tuple[Side, Side]) -> None:
@@ -228,55 +248,28 @@ def test_a_partner_that_drips_is_given_up_in_time(pair: tuple[Side, Side]) -> No
     assert first.seconds < 20
 
 
-def test_nobody_who_joins_in_time_is_an_error(pair: tuple[Side, Side]) -> None:
-    a, _ = pair
-    with ppdm_sql.open(a.file) as db, pytest.raises(PeerError, match="Nobody called 'bank-b' has joined"):
-        a.party(db).serve(f"{HOST}:0", a.credentials(), a.partner, wait=0.2)
-
-
-def test_nobody_who_listens_in_time_is_an_error(pair: tuple[Side, Side]) -> None:
-    _, b = pair
+def test_nobody_who_joins_or_listens_in_time_is_an_error(pair: tuple[Side, Side]) -> None:
+    alone = take_part(pair[0], 0, Outcome(), wait=0.2)
+    assert_explained(alone, PeerError, "Nobody called 'bank-b' has joined")
     began = time.monotonic()
-    with ppdm_sql.open(b.file) as db, pytest.raises(PeerError, match="Nobody can be reached") as caught:
-        b.party(db).join(f"{HOST}:{_free_port()}", b.credentials(), b.partner, timeout=0.5)
-    assert caught.value.exit_code == 3
+    alone = take_part(pair[1], _free_port(), Outcome(), timeout=0.5)
+    assert_explained(alone, PeerError, "Nobody can be reached")
+    assert alone.error.exit_code == 3  # type: ignore[union-attr]
     assert time.monotonic() - began < 5
 
 
 def test_the_joining_side_may_come_first(pair: tuple[Side, Side], whole: Whole) -> None:
-    (a, b), port, found = pair, _free_port(), {}
-
-    def join() -> None:
-        with ppdm_sql.open(b.file) as db:
-            release = b.party(db).join(f"{HOST}:{port}", b.credentials(), b.partner, timeout=10)
-            found["rows"] = release.relation().fetchall()
-
-    thread = threading.Thread(target=join)
-    thread.start()
-    time.sleep(0.6)
-    with ppdm_sql.open(a.file) as db:
-        release = a.party(db).serve(f"{HOST}:{port}", a.credentials(), a.partner, wait=10)
-        assert release.relation().fetchall() == whole.rows
-    thread.join()
-    assert found["rows"] == whole.rows
+    port, joined = _free_port(), Outcome()
+    with beside(pair[1], port, joined):
+        time.sleep(0.6)
+        served = take_part(pair[0], port, Outcome())
+    assert_both_end((served, joined), whole)
 
 
 def _free_port() -> int:
     with socket.socket() as bound:
         bound.bind((HOST, 0))
         return int(bound.getsockname()[1])
-
-
-# -- other parameters, other records, other states ----------------------------------------------------
-
-
-def test_another_version_of_the_line_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
-    """A partner with the right certificate that is of another time."""
-    with waiting(pair) as (port, ended):
-        with called(pair[1].credentials(), port, "ppdm-integrate/9") as caller:
-            assert b"".join(iter(lambda: caller.recv(100), b"")) == HEAD.pack(STOP, 7) + b"version"
-        assert any("speaks another version" in text for text in ended.notices)  # type: ignore[attr-defined]
-        assert_joins(pair, port, ended, whole)
 
 
 # -- garbage ---------------------------------------------------------------------------------------------
@@ -333,189 +326,157 @@ def test_garbage_is_refused_without_a_word_of_what_it_holds(what: str) -> None:
     assert not any(word in str(caught.value) for word in ("PEEK", "counts", "abc"))
 
 
-@pytest.mark.parametrize("what", ["noise", "the wrong kind", "too much", "far too much"])
+@pytest.mark.parametrize("what", ["the wrong kind", "far too much"])
 def test_garbage_in_the_place_of_the_first_score_is_refused_by_both(
     pair: tuple[Side, Side], what: str
 ) -> None:
-    before = tuple(side.snapshot() for side in pair)
+    before = snapshots(pair)
     first, second = run(*pair, faults=(None, (3, sends(GARBAGE[what]))))
     assert_explained(first, ProtocolError, "The partner sent ")
     assert_explained(second, ProtocolError, "The partner refuses (a message of|what) this side")
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    assert snapshots(pair) == before
 
 
 NO_FRAMES = {
     "an unknown kind": HEAD.pack(77, 0),
-    "no kind": HEAD.pack(0, 0),
     "a message that is too large": HEAD.pack(MESSAGE, 64 * 1024 + 1),
     "a message of 16 EiB": HEAD.pack(MESSAGE, 2**64 - 1),
     "a word that may not come now": HEAD.pack(AGREED, 0),
     "a long last word": HEAD.pack(STOP, 21) + b"x" * 21,
-    "a welcome": HEAD.pack(WELCOME, 0),
     "noise": b"\x09" + os.urandom(500) + b"person-1",
 }
 
 
 @pytest.mark.parametrize("what", NO_FRAMES)
 def test_what_is_no_frame_is_refused_before_it_is_read(pair: tuple[Side, Side], what: str) -> None:
-    a, b = pair
-    before = a.snapshot()
-    with waiting(pair) as (port, ended):
-        with called(b.credentials(), port) as caller:
-            caller.sendall(NO_FRAMES[what])
-            found = b"".join(iter(lambda: caller.recv(4096), b""))
-        error = ended.get(timeout=10)
-    assert isinstance(error, ProtocolError)
-    assert "something that is no message" in error.problem or "more than the 65536 bytes" in error.problem
-    assert found.endswith(HEAD.pack(STOP, 7) + b"message")
-    assert a.snapshot() == before
-
-
-# -- certificates ----------------------------------------------------------------------------------------
+    before = snapshots(pair)
+    with waiting(pair[0]) as (port, ended), called(pair[1].credentials(), port) as caller:
+        caller.sendall(NO_FRAMES[what])
+        heard = everything(caller)
+    assert_explained(ended, ProtocolError, "something that is no message|more than the 65536 bytes")
+    assert heard.endswith(HEAD.pack(STOP, 7) + b"message")
+    assert snapshots(pair) == before
 
 
 @contextlib.contextmanager
-def waiting(pair: tuple[Side, Side]) -> Iterator[tuple[int, queue.Queue[Any]]]:
-    """Let the first party wait for the second; give its port, and what it ends with."""
-    side, progress, ended = pair[0], Noted(), queue.Queue()
-
-    def serve() -> None:
-        try:
-            with ppdm_sql.open(side.file) as db:
-                party = side.party(db, progress)
-                release = party.serve(f"{HOST}:0", side.credentials(), side.partner, timeout=5, wait=20)
-                ended.put(release.relation().fetchall())
-        except BaseException as error:
-            ended.put(error)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    assert progress.listens.wait(10)
-    ended.notices = progress.notices
-    yield progress.port, ended
-    thread.join(30)
-    assert not thread.is_alive()
+def called(shown: Credentials, port: int, protocol: str = PROTOCOL) -> Iterator[ssl.SSLSocket]:
+    """Call as the partner would, to say whatever."""
+    found = context(shown, listens=False)
+    found.set_alpn_protocols([protocol])
+    found.check_hostname = False
+    with socket.create_connection((HOST, port), timeout=10) as plain, found.wrap_socket(plain) as caller:
+        yield caller
 
 
-def assert_joins(pair: tuple[Side, Side], port: int, ended: queue.Queue[Any], whole: Whole) -> None:
-    """The right partner can still join."""
-    side = pair[1]
-    with ppdm_sql.open(side.file) as db:
-        release = side.party(db).join(f"{HOST}:{port}", side.credentials(), side.partner, timeout=10)
-        assert release.relation().fetchall() == whole.rows
-    assert ended.get(timeout=20) == whole.rows
+def everything(caller: ssl.SSLSocket) -> bytes:
+    return b"".join(iter(lambda: caller.recv(4096), b""))
 
 
-def join(side: Side, port: int, shown: Credentials, name: str | None = None) -> Outcome:
-    with ppdm_sql.open(side.file) as db:
-        try:
-            return Outcome(side.party(db).join(f"{HOST}:{port}", shown, name or side.partner, timeout=3))
-        except PpdmError as error:
-            return Outcome(error=error)
+# -- a partner that would fill the memory ------------------------------------------------------------------
+
+MEGABYTE = 1024 * 1024
+ROOM = 100 * MEGABYTE
+"""What an attacked side may take beside what it takes when it listens; an honest run takes half of it."""
+HELLO = {"version": 1, "requirements": "0" * 64, "settings": "0" * 64, "owns": [1, 2], "records": 2**52}
+HELLO |= {"order": "0" * 64, "shared": "0" * 64, "match": "plain", "intersect": True}
+LISTS = b'["HELLO",0,"' + b"[]," * 20_000 + b'",""]\n'
 
 
-def mixed(own: Credentials, believed: Credentials) -> Credentials:
-    return replace(own, authority=believed.authority)
+def _frame(payload: bytes) -> bytes:
+    return HEAD.pack(MESSAGE, len(payload)) + payload
 
 
-def _expired(folder: Path) -> Credentials:
-    """The credentials of the second party, whose certificate was valid until a month ago."""
-    root = certificates._signed(None, "an authority", 5)
-    long_ago = mock.Mock(now=lambda zone: datetime.datetime.now(zone) - datetime.timedelta(days=40))
-    first = certificates._signed(root, "bank-a", 5)
-    with mock.patch.object(certificates, "datetime", long_ago):
-        second = certificates._signed(root, "bank-b", 10)
-    for name, (key, certificate) in {"authority": root, "bank-a": first, "bank-b": second}.items():
-        form = Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-        (folder / f"{name}.key").write_bytes(key.private_bytes(*form))
-        (folder / f"{name}.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
-    texts = [(folder / file).read_bytes() for file in ("bank-b.pem", "bank-b.key", "authority.pem")]
-    return Credentials(*texts, "bank-b")
+ATTACKS: dict[str, Callable[[], bytes]] = {
+    "a message of 400 MB": lambda: HEAD.pack(MESSAGE, 400_000_000),
+    "a message of many lists": lambda: _frame(LISTS),
+    "records beyond all": lambda: _frame(encode(Message("HELLO", 0, HELLO))),
+}
 
 
-def test_a_rogue_partner_is_refused_and_the_right_one_joins(
-    pair: tuple[Side, Side], whole: Whole, tmp_path: Path
-) -> None:
-    """Its certificate has the right name, and another authority's signature."""
-    keygen(tmp_path / "rogue", ["bank-a", "bank-b"])
-    rogue = mixed(credentials(tmp_path / "rogue", "bank-b"), pair[1].credentials())
-    with waiting(pair) as (port, ended):
-        assert_explained(join(pair[1], port, rogue), ProtocolError, "does not take this side's certificate")
-        assert_told(ended, "its certificate is not of the given authority")
-        assert_joins(pair, port, ended, whole)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
+@pytest.mark.parametrize("what", ATTACKS)
+def test_a_hostile_partner_cannot_fill_the_memory(pair: tuple[Side, Side], what: str) -> None:
+    """A process that listens, called by one with the right certificate that sends up to 600 MB."""
+    before = snapshots(pair)
+    with spawned(pair[0], "serve", 0, 0, "nothing", "--peak") as child:
+        port, idle = port_of(child), peak(child.pid)
+        with contextlib.suppress(OSError), called(pair[1].credentials(), port) as caller:
+            caller.sendall(ATTACKS[what]())
+            for _ in range(600):
+                caller.sendall(bytes(MEGABYTE))
+        error, most = child.communicate(timeout=60)[0].splitlines()
+    assert error.startswith("error The partner ")
+    assert int(most) - idle < ROOM
+    assert snapshots(pair) == before
 
 
-def test_a_partner_with_another_name_is_refused_and_the_owner_told(
-    pair: tuple[Side, Side], whole: Whole, keys: Path
-) -> None:
-    with waiting(pair) as (port, ended):
-        found = join(pair[1], port, credentials(keys, "bank-c"))
-        assert_explained(found, ProtocolError, "expects a certificate for another name than 'bank-c'")
-        assert any("its certificate is for another name, 'bank-c'" in text for text in ended.notices)  # type: ignore[attr-defined]
-        assert_joins(pair, port, ended, whole)
+def test_more_records_than_can_be_compared_are_refused_before_keys_are_sent() -> None:
+    mine = {"match": "plain", "intersect": True, "records": 34}
+    with pytest.raises(ProtocolError, match=f"the partner holds {FEW_KEYS + 1}, of which"):
+        check_narrowing(mine, mine | {"records": FEW_KEYS + 1})
+    check_narrowing(mine, mine | {"records": FEW_KEYS})
 
 
-def test_who_listens_with_another_authority_is_refused(
-    pair: tuple[Side, Side], whole: Whole, tmp_path: Path
+# -- strangers ----------------------------------------------------------------------------------------------
+
+
+def test_strangers_are_turned_away_each_with_a_notice_and_the_right_partner_can_still_join(
+    pair: tuple[Side, Side], whole: Whole, keys: Path, tmp_path: Path
 ) -> None:
     keygen(tmp_path / "rogue", ["bank-a", "bank-b"])
-    believing = mixed(pair[1].credentials(), credentials(tmp_path / "rogue", "bank-b"))
-    with waiting(pair) as (port, ended):
-        assert_explained(join(pair[1], port, believing), ProtocolError, "not of the given authority")
-        assert_told(ended, "it does not take this side's certificate")
-        assert_joins(pair, port, ended, whole)
-
-
-def test_who_listens_with_another_name_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
-    with waiting(pair) as (port, ended):
-        found = join(pair[1], port, pair[1].credentials(), "bank-x")
-        assert_explained(found, ProtocolError, "is not for 'bank-x'")
-        assert_joins(pair, port, ended, whole)
+    own, rogue = pair[1].credentials(), credentials(tmp_path / "rogue", "bank-b")
+    told = [
+        "its certificate is not of the given authority",
+        "its certificate is for another name, 'bank-c'",
+        "it does not take this side's certificate",
+        "it does not take this side's certificate",
+        "it speaks another version of the protocol",
+        "it shows no certificate",
+        "it speaks no TLS 1.3",
+        "it took too long to show a certificate",
+    ]
+    with waiting(pair[0]) as (port, ended):
+        for shown, name, problem in (
+            (replace(rogue, authority=own.authority), "bank-a", "does not take this side's certificate"),
+            (credentials(keys, "bank-c"), "bank-a", "a certificate for another name than 'bank-c'"),
+            (replace(own, authority=rogue.authority), "bank-a", "not of the given authority"),
+            (own, "bank-x", "is not for 'bank-x'"),
+        ):
+            found = take_part(pair[1], port, Outcome(), shown=shown, name=name)
+            assert_explained(found, ProtocolError, problem)
+        with called(own, port, "ppdm-integrate/9") as caller:
+            assert everything(caller) == HEAD.pack(STOP, 7) + b"version"
+        bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        bare.check_hostname, bare.verify_mode = False, ssl.CERT_NONE
+        plain = socket.create_connection((HOST, port), timeout=5)
+        with bare.wrap_socket(plain) as caller, pytest.raises(ssl.SSLError, match="certificate required"):
+            caller.recv(100)
+        with socket.create_connection((HOST, port), timeout=5) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: bank-a\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                assert b"SSN" not in plain.recv(1000)
+        with socket.create_connection((HOST, port), timeout=5):
+            joined = take_part(pair[1], port, Outcome(), timeout=15.0)
+    assert_both_end((joined, ended), whole)
+    assert ended.notices[1:] == [f"A caller from {HOST} was refused: {why}." for why in told]
 
 
 def test_an_expired_certificate_is_refused_by_its_owner_and_by_the_partner(
     pair: tuple[Side, Side], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "expired"
-    folder.mkdir()
-    expired = _expired(folder)
+    long_ago = mock.Mock(now=lambda zone: datetime.datetime.now(zone) - datetime.timedelta(days=40))
+    with mock.patch.object(certificates, "datetime", long_ago):
+        keygen(tmp_path / "old", ["bank-a", "bank-b"])
     with pytest.raises(InvalidOption, match=r"valid from .* to .* only"):
-        credentials(folder, "bank-b")
-    listens = replace(pair[0], keys=folder)
-    with contextlib.ExitStack() as stack:
-        place = Address(HOST, _free_port())
-        server = threading.Thread(target=_listen_a_moment, args=(place, listens))
-        server.start()
-        stack.callback(server.join)
-        found = join(pair[1], place.port, expired)
+        credentials(tmp_path / "old", "bank-b")
+    own, partners = (side.credentials() for side in pair)
+    files = (tmp_path / "old" / name for name in ("bank-b.pem", "bank-b.key", "authority.pem"))
+    certificate, key, authority = (file.read_bytes() for file in files)
+    expired = Credentials(certificate, key, partners.authority, "bank-b")
+    with waiting(pair[0], shown=replace(own, authority=authority), wait=3.0) as (port, ended):
+        found = take_part(pair[1], port, Outcome(), shown=expired)
     assert_explained(found, ProtocolError, "does not take this side's certificate")
-
-
-def _listen_a_moment(place: Address, side: Side) -> None:
-    with (
-        contextlib.suppress(PeerError),
-        listen_on(place, side.credentials(), side.partner, timeout=1, wait=3),
-    ):
-        pass
-
-
-def test_a_caller_without_a_certificate_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
-    bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    bare.check_hostname, bare.verify_mode = False, ssl.CERT_NONE
-    with waiting(pair) as (port, ended):
-        plain = socket.create_connection((HOST, port), timeout=5)
-        with bare.wrap_socket(plain) as caller, pytest.raises(ssl.SSLError, match="certificate required"):
-            caller.recv(100)
-        assert_told(ended, "it shows no certificate")
-        assert_joins(pair, port, ended, whole)
-
-
-def assert_told(ended: Any, why: str) -> None:
-    """The owner who waits was told once, and no more."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and not any(why in text for text in ended.notices):
-        time.sleep(0.05)
-    assert ended.notices[1:] == [f"A caller from {HOST} was refused: {why}."]
+    assert any("its certificate has expired" in text for text in ended.notices)
 
 
 def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair: tuple[Side, Side]) -> None:
@@ -540,53 +501,19 @@ def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair:
     assert told == [refused] * MOST_TOLD + ["3 more callers were refused."]
 
 
-def test_a_caller_that_speaks_no_tls_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
-    with waiting(pair) as (port, ended):
-        with socket.create_connection((HOST, port), timeout=5) as caller:
-            caller.sendall(b"GET / HTTP/1.1\r\nHost: bank-a\r\n\r\n")
-            caller.settimeout(5)
-            with contextlib.suppress(ConnectionError):
-                assert b"SSN" not in caller.recv(1000)
-        assert_told(ended, "it speaks no TLS 1.3")
-        silent = socket.create_connection((HOST, port), timeout=5)
-        assert_joins(pair, port, ended, whole)
-        silent.close()
-
-
 def test_a_second_caller_is_not_answered(pair: tuple[Side, Side]) -> None:
     """Once the partner has come, nobody listens any more."""
-    a, b = pair
-    place, done = Address(HOST, _free_port()), threading.Event()
-
-    def listen() -> None:
-        with listen_on(place, a.credentials(), a.partner, timeout=5, wait=5):
-            done.wait(10)
-
-    thread = threading.Thread(target=listen)
-    thread.start()
-    with connect_to(place, b.credentials(), b.partner, timeout=5):
-        assert_explained(join(b, place.port, b.credentials()), PeerError, "Nobody can be reached")
-        done.set()
-    thread.join()
-
-
-@contextlib.contextmanager
-def called(shown: Credentials, port: int, protocol: str = PROTOCOL) -> Iterator[ssl.SSLSocket]:
-    """Call as the partner would, to say whatever."""
-    found = context(shown, listens=False)
-    found.set_alpn_protocols([protocol])
-    found.check_hostname = False
-    with socket.create_connection((HOST, port), timeout=10) as plain, found.wrap_socket(plain) as caller:
-        yield caller
+    shown = pair[1].credentials()
+    with (
+        waiting(pair[0], timeout=3.0) as (port, ended),
+        connect_to(Address(HOST, port), shown, "bank-a", timeout=5),
+    ):
+        again = take_part(pair[1], port, Outcome(), timeout=0.5)
+    assert_explained(again, PeerError, "Nobody can be reached")
+    assert isinstance(ended.error, PeerError)
 
 
 # -- files of certificates -----------------------------------------------------------------------------
-
-
-def test_keys_for_a_trial_are_readable_by_their_owner_only(keys: Path) -> None:
-    for name in ("bank-a", "bank-b"):
-        assert (keys / f"{name}.key").stat().st_mode & 0o777 == 0o600
-    assert not list(keys.glob("authority.key"))
 
 
 @pytest.mark.parametrize(
@@ -608,81 +535,66 @@ def test_certificates_that_do_not_fit_are_refused_before_anybody_is_called(
     assert "BEGIN" not in str(caught.value)
 
 
-def test_a_key_is_never_shown(keys: Path) -> None:
-    shown = repr(credentials(keys, "bank-a"))
-    assert (keys / "bank-a.key").read_text().splitlines()[1] not in shown
-
-
-@pytest.mark.parametrize(
-    "names", [["bank-a"], ["bank-a", "Bank-A"], ["bank-a", "../b"], ["bank-a", "authority"]]
-)
-def test_names_that_cannot_stand_in_a_trial_are_refused(tmp_path: Path, names: list[str]) -> None:
-    with pytest.raises(InvalidOption):
-        keygen(tmp_path / "new", names)
-    assert not (tmp_path / "new").exists()
-
-
-def test_keys_are_replaced_only_by_force(tmp_path: Path) -> None:
+def test_keys_for_a_trial_are_for_their_owner_alone_and_replaced_only_by_force(tmp_path: Path) -> None:
     names = ["bank-a", "bank-b"]
+    for wrong in (names[:1], ["bank-a", "Bank-A"], ["bank-a", "../b"], ["bank-a", "authority"]):
+        with pytest.raises(InvalidOption):
+            keygen(tmp_path / "new", wrong)
+    assert not (tmp_path / "new").exists()
     (first, *_) = keygen(tmp_path, names)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("*.key")} == {0o600}
+    assert {file.stem for file in tmp_path.glob("*.key")} == {*names}
     text = first.read_bytes()
     with pytest.raises(NameTaken):
         keygen(tmp_path, names)
     assert first.read_bytes() == text
     keygen(tmp_path, names, force=True)
     assert first.read_bytes() != text
+    assert (tmp_path / "bank-a.key").read_text().splitlines()[1] not in repr(credentials(tmp_path, "bank-a"))
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(os.name != "posix", reason="interrupts a process by signal")
+@POSIX
 @pytest.mark.parametrize("role", ["serve", "join"])
 def test_ctrl_c_on_one_side_publishes_the_state_reached_on_both(
     pair: tuple[Side, Side], whole: Whole, role: str
 ) -> None:
-    told = interrupted(pair, role, 1)
-    ends = {text.splitlines()[-1] for text in told.values()}
-    assert len(ends) == 1
-    ((word, steps, stopped),) = (end.split() for end in ends)
-    assert (word, stopped) == ("release", "interrupted")
-    assert 0 < int(steps) < whole.steps
-    assert pair[0].query('FROM "both"') == pair[1].query('FROM "both"')
+    told, ended = interrupted(pair, role, 1)
+    word, steps, stopped = told.splitlines()[-1].split()
+    assert (word, int(steps), stopped) == ("release", len(ended.steps), "interrupted")
+    assert ended.release is not None and 0 < int(steps) < whole.steps
+    assert pair[0].query('FROM "both"') == pair[1].query('FROM "both"') == ended.rows
 
 
-@pytest.mark.skipif(os.name != "posix", reason="interrupts a process by signal")
+@POSIX
 @pytest.mark.parametrize("role", ["serve", "join"])
 def test_ctrl_c_twice_aborts_and_tells_the_partner(pair: tuple[Side, Side], role: str) -> None:
-    before = tuple(side.snapshot() for side in pair)
-    told = interrupted(pair, role, 2)
-    other = "join" if role == "serve" else "serve"
-    assert told[role].splitlines()[-1] == "interrupted"
-    assert "The partner interrupted the run." in told[other]
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    before = snapshots(pair)
+    told, ended = interrupted(pair, role, 2)
+    assert told.splitlines()[-1] == "interrupted"
+    assert_explained(ended, PeerError, "The partner interrupted the run.")
+    assert snapshots(pair) == before
 
 
-def interrupted(pair: tuple[Side, Side], role: str, times: int) -> dict[str, str]:
+def interrupted(pair: tuple[Side, Side], role: str, times: int) -> tuple[str, Outcome]:
     """Press Ctrl-C on one side while it is about to send its ninth message."""
-    deeds = {role: (9, "pause")}
-    with _both(pair, deeds) as found:
-        child = found[role]
-        _read_until(child, "paused")
+    with apart(pair, role, 9, "pause") as (child, ended):
+        read_until(child, "paused")
         for _ in range(times):
             child.send_signal(signal.SIGINT)
             time.sleep(0.3)
-        if times == 1:
-            assert child.stdin is not None
-            child.stdin.write("\n")
-            child.stdin.flush()
-        return {name: each.communicate(timeout=60)[0] for name, each in found.items()}
+        told, _ = child.communicate("\n" if times == 1 else None, timeout=60)
+    return told, ended
 
 
 # -- the last word ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+@BOTH
 def test_where_one_side_fails_after_the_last_word_both_know_who_has_published(
-    pair: tuple[Side, Side], whole: Whole, who: int, monkeypatch: pytest.MonkeyPatch
+    pair: tuple[Side, Side], who: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have verified and said so; one publishes, the other cannot write the last bit."""
     late, agree = pair[who], Link.agree
@@ -695,15 +607,11 @@ def test_where_one_side_fails_after_the_last_word_both_know_who_has_published(
     monkeypatch.setattr(Link, "agree", failing)
     before = late.snapshot()
     outcomes = run(*pair)
-    monkeypatch.undo()
     assert outcomes[1 - who].error is None, outcomes[1 - who].text
     assert any("published here, but not on the partner's side" in t for t in outcomes[1 - who].notices)
     assert isinstance(outcomes[who].error, ppdm_sql.EngineError)
     assert any("the partner may have published" in text for text in outcomes[who].notices)
     assert late.snapshot() == before
-    with ppdm_sql.open(pair[1 - who].file) as db:
-        db.release("both").drop()
-    assert_both_end(run(*pair), whole)
 
 
 def loses_the_answer(line: Line, _: bytes) -> bytes:
@@ -735,30 +643,28 @@ def test_the_listening_side_that_loses_the_last_word_says_that_the_partner_may_h
     assert_both_end(run(*pair), whole)
 
 
-def test_the_joining_side_that_does_not_hear_the_last_word_publishes_nothing(pair: tuple[Side, Side]) -> None:
-    """And neither does the listening one, which has not heard it either."""
-    before = tuple(side.snapshot() for side in pair)
-    first, second = run(*pair, faults=((AT_THE_LAST_WORD, vanish), None))
-    assert isinstance(first.error, Vanished)
-    assert_explained(second, PeerError, r"^The line to the partner broke\.$")
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
-
-
-def test_the_joining_side_that_breaks_off_at_its_last_word_leaves_the_other_unsure(
-    pair: tuple[Side, Side],
+@BOTH
+def test_a_side_that_breaks_off_at_its_last_word_publishes_nothing_and_neither_does_the_other(
+    pair: tuple[Side, Side], who: int
 ) -> None:
-    before = tuple(side.snapshot() for side in pair)
-    first, second = run(*pair, faults=(None, (AT_THE_LAST_WORD, vanish)))
-    assert isinstance(second.error, Vanished)
-    assert_explained(first, PeerError, "at the last word: nothing is published here, but the partner may")
-    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    """The listening side has said its own before it waits for the joining one's, so it is left unsure."""
+    before = snapshots(pair)
+    fault = AT_THE_LAST_WORD, vanish
+    outcomes = run(*pair, faults=(None, fault) if who else (fault, None))
+    assert isinstance(outcomes[who].error, Vanished)
+    problem = r"at the last word: nothing is published here, but the partner may" if who else r"broke\.$"
+    assert_explained(outcomes[1 - who], PeerError, problem)
+    assert snapshots(pair) == before
 
 
 # -- what is said --------------------------------------------------------------------------------------------
 
 
-def test_no_log_holds_a_cell_or_a_key(pair: tuple[Side, Side], caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_and_no_word_to_the_partner_holds_a_cell_or_a_key(
+    pair: tuple[Side, Side], caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.DEBUG, logger="ppdm_sql"):
-        run(*pair, faults=(None, (9, raises(ProtocolError("No.", "Yes.", reason="digest")))))
+        first, _ = run(*pair, faults=(None, (9, raises(ppdm_sql.EngineError("No.", "Yes.")))))
+    assert_explained(first, PeerError, "The run failed on the partner's side")
     assert caplog.records
     assert not any(cell in caplog.text for cell in CELLS)
