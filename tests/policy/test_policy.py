@@ -488,7 +488,7 @@ if moment == "search":
 elif moment == "export":
     hooked(running, "_export", lambda *args: True)
 elif moment == "hash":
-    hooked(running, "keep", lambda *args, **kwargs: True)
+    hooked(running, "keep_record", lambda *args, **kwargs: True)
 else:
     hooked(Engine, "write", step(moment))
 sys.argv[:] = ["ppdm", "run", "--quiet"]
