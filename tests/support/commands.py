@@ -30,6 +30,24 @@ def spawn(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, **(pipes | options))
 
 
+FUSE = """
+import logging, os, signal, sys
+import ppdm_sql
+
+class Fuse(logging.Handler):
+    burnt = 0
+    def emit(self, record):
+        if record.name == "ppdm_sql":
+            Fuse.burnt += 1
+            if Fuse.burnt == int(sys.argv[2]):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+logging.getLogger("ppdm_sql").setLevel(logging.DEBUG)
+logging.getLogger("ppdm_sql").addHandler(Fuse())
+"""
+"""The beginning of a script that kills itself at a line of the log; its second argument says at which."""
+
+
 def suppress(file: Path, *more: str) -> Any:
     """Publish ``safe``: the bank's customers under the templates of the paper's Example 2."""
     required = [
