@@ -27,44 +27,10 @@ STEPS = [
 ]
 PIECES = st.sampled_from(
     [
-        "SELECT",
-        "DISTINCT",
-        "FROM",
-        "IS DISTINCT FROM",
-        "WHERE",
-        "AND",
-        "OR",
-        "BETWEEN",
-        "GROUP BY",
-        "JOIN",
-        "LEFT",
-    ]
-    + [
-        "LEFT JOIN",
-        "ON",
-        "UNION ALL",
-        "WITH x AS (",
-        "(",
-        ")",
-        "[",
-        "]",
-        "{",
-        "}",
-        ",",
-        ";",
-        "1.5e3",
-        "::DATE",
-    ]
-    + [
-        "'it''s  (FROM'",
-        "e'it\\'s'",
-        '"a ""b"',
-        "$name",
-        "$$ it's $$",
-        "max(",
-        "CASE WHEN a THEN b END",
-        "'",
-        '"',
+        *["SELECT", "DISTINCT", "FROM", "WHERE", "AND", "OR", "BETWEEN", "JOIN", "LEFT", "ON"],
+        *["(", ")", "[", "]", "{", "}", ",", ";", "1.5e3", "::DATE", "$name", "max(", "'", '"'],
+        *("IS DISTINCT FROM", "GROUP BY", "LEFT JOIN", "UNION ALL", "WITH x AS (", "CASE WHEN a THEN b END"),
+        *("'it''s  (FROM'", "e'it\\'s'", '"a ""b"', "$$ it's $$"),
     ]
 )
 
