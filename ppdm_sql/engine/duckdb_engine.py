@@ -141,6 +141,11 @@ class Engine:
         """
         return self._run_statement(sql, params, step)
 
+    def number(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> int:
+        """Run a statement that counts, and give its one number."""
+        ((number,),) = self.query(sql, params, step=step)
+        return int(number)
+
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
         """Run what is no step, as a look at the catalogue or a note for later runs; untraced, even dry."""
         tracer, self.tracer = self.tracer, None

@@ -296,7 +296,7 @@ def check_persons(engine: Engine, source: Table, person: Sequence[str], what: st
     """Refuse rows that are nobody's; ``what`` is what the columns name, for messages."""
     nobody = joined([sql("{c} IS NULL", c=column(name)) for name in person], " OR ")
     query = sql("SELECT count(*) FROM {source} WHERE {nobody}", source=source, nobody=nobody)
-    ((missing,),) = engine.query(query, step="person_faults")
+    missing = engine.number(query, step="person_faults")
     if missing:
         named = " or ".join(repr(name) for name in person)
         raise InvalidSource(

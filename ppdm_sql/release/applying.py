@@ -31,7 +31,7 @@ from ppdm_sql.release.placing import PlacedRows, placing
 from ppdm_sql.release.publishing import create_table
 from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere, in_known_classes
 from ppdm_sql.release.release import Release, get
-from ppdm_sql.release.verification import counted, false_bounds, integrity_faults
+from ppdm_sql.release.verification import false_bounds, integrity_faults
 from ppdm_sql.results import Result, ResultTable
 
 UNSEEN = ("nearest", "refuse")
@@ -186,7 +186,7 @@ class AppliedTable:
 
     def row(self) -> CatalogueRow:
         """Give what the catalogue would say of the table, were it a release."""
-        rows = counted(self.engine, sql("SELECT count(*) FROM {t}", t=self.table))
+        rows = self.engine.number(sql("SELECT count(*) FROM {t}", t=self.table), step="verify")
         return replace(self.release, release=self.name, rows=rows)
 
     @asks(ExportOptions)
@@ -217,7 +217,7 @@ class AppliedTable:
         shape = replace(whole, columns=found, count=count, working=copy)
         asked = integrity_faults(shape, unseen=True), false_bounds(shape), self._unknown(whole, shape)
         for faults in asked:
-            if faults is not None and counted(self.engine, faults):
+            if faults is not None and self.engine.number(faults, step="verify"):
                 raise self._refused("it shows what the cut of the release does not")
         self._check_requirements(shape, copy, names)
         return shape
@@ -238,7 +238,7 @@ class AppliedTable:
             asked = [resolve(one, names, table=self.name) for one in self.release.asked]
         except UnknownColumn:
             raise self._refused("it lacks a column that a requirement of the release names") from None
-        some = counted(self.engine, record_count(shape))
+        some = self.engine.number(record_count(shape), step="verify")
         measured = findings(self.engine, rows, asked, count=shape.count, cut=shape.recorded) if some else []
         for found in measured:
             if not found.holds:

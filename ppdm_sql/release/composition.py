@@ -205,7 +205,7 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
         made = made_from(engine, row, whole)
         number = sql("count(*)") if count is None else sql("coalesce(sum({n}), 0)", n=column(count))
         counted = sql("SELECT {number} FROM {t}", number=number, t=made)
-        if engine.query(counted, step="records") != [(row.rows + (row.left_out or 0),)]:
+        if engine.number(counted, step="records") != row.rows + (row.left_out or 0):
             raise changed(row)
         source = made if source == whole else made_from(engine, row, source)
     return source
@@ -258,10 +258,10 @@ def _fitted(
         }
         fitting = bind("release/exported_labels", tables=given, values={"name": item.name, "symbol": symbol})
         fits = engine.materialize("exported_labels", fitting)
-        unfit = engine.query(sql("SELECT count(*) FROM {t} AS t WHERE t.matched = 0", t=fits), step="unfit")
-        if unfit != [(0,)]:
+        unmatched = sql("SELECT count(*) FROM {t} AS t WHERE t.matched = 0", t=fits)
+        if unfit := engine.number(unmatched, step="unfit"):
             raise InvalidSource(
-                f"{unfit[0][0]} values of {item.name!r} fit no label that {exported.name} shows.",
+                f"{unfit} values of {item.name!r} fit no label that {exported.name} shows.",
                 "Give a release of the same table, whose trees a release in this file has, too.",
             )
         join = "JOIN {t} AS {of} ON {v} IS NOT DISTINCT FROM {of}.value"

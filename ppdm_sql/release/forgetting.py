@@ -230,5 +230,4 @@ def _recount(
 
 def _persons(engine: Engine, shape: Shape) -> int:
     query = sql("SELECT count(DISTINCT {p}) FROM {t}", p=column(shape.people[0]), t=stored(shape))
-    ((persons,),) = engine.query(query, step="persons")
-    return int(persons)
+    return engine.number(query, step="persons")

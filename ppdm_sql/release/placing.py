@@ -92,8 +92,7 @@ class PlacedRows:
     def count(self, engine: Engine) -> int:
         """Count the rows that are written."""
         counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
-        ((rows,),) = engine.query(sql(counted, n=self.number, rows=self.table), step="count rows")
-        return int(rows)
+        return engine.number(sql(counted, n=self.number, rows=self.table), step="count rows")
 
 
 def handed_type(type_text: str) -> str:
@@ -160,8 +159,7 @@ WHERE s.n <> 0""",
         landed=landed,
         names=names,
     )
-    ((number,),) = engine.query(unequal, step="differing rows")
-    return int(number)
+    return engine.number(unequal, step="differing rows")
 
 
 # -- their way --------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def create_table(table: Table, select: str) -> str:
 def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     """Check the frozen rows by what they are, not by how they came about; give all that was measured."""
     types = {name: kind for name, kind, *_ in engine.query(f"DESCRIBE {shape.frozen}", step="describe")}
-    ((records,),) = engine.query(record_count(shape), step="count records")
+    records = engine.number(record_count(shape), step="count records")
     if tuple(types) != shape.stored_names or records != draft.rows:
         raise GuaranteeNotMet(
             f"The rows of {draft.name!r} are not the columns and the {draft.rows} records that the method "

@@ -91,10 +91,12 @@ def value_checks(engine: Engine, shape: Shape) -> list[Check]:
     """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
     checks = []
     if shape.masked:
-        none = counted(engine, integrity_faults(shape)) == 0
+        none = engine.number(integrity_faults(shape), step="verify") == 0
         checks.append(Check("masked columns show labels of the cut only", none))
     if (bounds := false_bounds(shape)) is not None:
-        checks.append(Check("bounds are those of the intervals shown", counted(engine, bounds) == 0))
+        checks.append(
+            Check("bounds are those of the intervals shown", engine.number(bounds, step="verify") == 0)
+        )
     for name, published in shape.marginals.items():
         same = marginal(engine, shape, name) == published
         checks.append(Check(f"the values of {name} are as frequent as published", same))
@@ -152,17 +154,11 @@ def _columns(engine: Engine, shape: Shape) -> tuple[str, ...]:
 def _records(engine: Engine, shape: Shape) -> int:
     """Count the records; none where the release reads files of which one is no longer what it was."""
     try:
-        return counted(engine, record_count(shape))
+        return engine.number(record_count(shape), step="verify")
     except EngineError:
         if not shape.outside:
             raise
         return 0
-
-
-def counted(engine: Engine, query: Statement) -> int:
-    """Give the number that a query counts."""
-    ((number,),) = engine.query(query, step="verify")
-    return int(number)
 
 
 def integrity_faults(shape: Shape, *, unseen: bool = False) -> Statement:

@@ -194,8 +194,7 @@ def stored(shape: Shape) -> Table:
 def count_rows(engine: Engine, rows: Table, where: Statement = EVERY) -> int:
     """Count rows, which are called ``r``."""
     query = sql("SELECT count(*) FROM {t} AS r WHERE {where}", t=rows, where=where)
-    ((number,),) = engine.query(query, step="count rows")
-    return int(number)
+    return engine.number(query, step="count rows")
 
 
 def holds_in_cohorts(engine: Engine, shape: Shape, rows: Table, requirements: Sequence[Requirement]) -> bool:
@@ -238,7 +237,7 @@ def _nests(engine: Engine, before: Shape, after: Shape) -> bool:
     if set(after.masked) != set(before.masked) or not parts:
         return after.masked == before.masked
     query = sql("SELECT count(*) FROM ({parts}) AS p", parts=joined(parts, " UNION ALL "))
-    return engine.query(query, step="nested classes") == [(0,)]
+    return engine.number(query, step="nested classes") == 0
 
 
 def _enters_well(engine: Engine, before: Shape, after: Shape, number: int, departed: Table) -> bool:
