@@ -16,7 +16,7 @@ from commands import ppdm
 from definitions import HALF, Row
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import BOTTOM, PDA, Crowd, NoSolution, Source, Values
+from oracle import PDA, Crowd, NoSolution, Source, Values
 from privacy_models import METHODS, number_of
 
 import ppdm_sql
@@ -189,19 +189,17 @@ class InPopulation(PDA):
     """
 
     def __init__(self, table: Sequence[Row], population: Sequence[Row], asked: str) -> None:
+        self._population, self._asked = population, parse(asked)
         rows = tuple((x, y, "yes" if y == "x" else "no") for x, y in table)
         super().__init__(Source(("x", "y", "cls"), rows, (1,) * len(rows)), [Crowd(1, ("x", "y"))], "cls")
-        self.columns = self.source.columns
-        self.table = self.source.records(self.columns)
-        self._population, self._asked = population, parse(asked)
 
-    def measures_of(self, table: Counter[Values]) -> list[Fraction]:
+    def measures(self, table: Counter[Values]) -> list[Fraction]:
         held: Counter[Row] = Counter()
         for row, n in table.items():
             held[row[:2]] += n
-        shown = [{row[place] for row in held} - {BOTTOM} for place in (0, 1)]
+        shown = [{row[place] for row in held} - {"*"} for place in (0, 1)]
         everybody = Counter(
-            tuple(v if v in labels else BOTTOM for v, labels in zip(row, shown, strict=True))
+            tuple(v if v in labels else "*" for v, labels in zip(row, shown, strict=True))
             for row in self._population
         )
         if self._asked.form == "k-map":
@@ -251,7 +249,7 @@ def test_pruning_is_exact(people: list[tuple[Any, Any, bool]], asked: str) -> No
         return
     assume(not run.ambiguous)
     release = opened(table, population).suppress("t", [text], class_column="cls", into="r", score="paper")
-    wanted = [(step.attribute, list(step.values)) for step in run.steps]
+    wanted = [(step.attribute, list(step.children)) for step in run.steps]
     assert [(step.attribute, list(step.children)) for step in release.steps()] == wanted
     numbers = [(step.score, step.loss) for step in run.steps]
     found = [(step.score, step.loss) for step in release.steps()]

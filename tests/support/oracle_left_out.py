@@ -1,4 +1,4 @@
-"""Records left out, by brute force: a run of ``oracle_tds`` that may give up the records of bad classes.
+"""Records left out, by brute force: a run of ``oracle`` that may give up the records of bad classes.
 
 Written from the definition: in every state the classes that break a rule go, all is counted again without
 their records, until no class breaks one. What is published is labelled as if the others had never been there.
@@ -14,14 +14,14 @@ from fractions import Fraction
 from typing import Any
 
 import oracle
-import oracle_tds
-from cases_tds import TdsCase
-from oracle import Cell, Crowd, Source, Template, Values
-from oracle_tds import (
+from cases import Case
+from oracle import (
     TDS,
     Boundary,
     Candidate,
+    Cell,
     Closeness,
+    Crowd,
     Diversity,
     Growth,
     History,
@@ -29,12 +29,13 @@ from oracle_tds import (
     Number,
     Part,
     Rule,
+    Source,
     Split,
     Step,
     Suppression,
+    Values,
     grouping,
     holds,
-    kind,
 )
 
 
@@ -86,7 +87,7 @@ class LeavingOut(TDS):
         for row in state:
             classes[tuple(row[place] for place in places)].append(row)
         reached = self._reached(state, list(classes.values()), rule)
-        self.ambiguous |= any(oracle_tds.on_the_edge(rule, number) for number in reached)
+        self.ambiguous |= any(oracle.on_the_edge(rule, number) for number in reached)
         return [
             rows for rows, number in zip(classes.values(), reached, strict=True) if not holds(rule, number)
         ]
@@ -101,10 +102,9 @@ class LeavingOut(TDS):
                 groups.append(Counter())
                 for row in rows:
                     groups[-1][row[place]] += state[row]
-            return list(oracle_tds.distances(groups, ordered=rule.ordered))
+            return list(oracle.distances(groups, ordered=rule.ordered))
         return [
-            oracle_tds.measure(Counter({row: state[row] for row in rows}), self.columns, rule)
-            for rows in classes
+            oracle.measure(Counter({row: state[row] for row in rows}), self.columns, rule) for rows in classes
         ]
 
     def measures(self, state: Counter[Values]) -> list[Number]:
@@ -114,29 +114,15 @@ class LeavingOut(TDS):
         left = Fraction(state.total() - kept.total() + sum(state[row] for row in bad))
         if left > self.most or not kept:
             return [Fraction(0)] * len(self.rules) + [left]
-        return [oracle_tds.measure(kept, self.columns, rule) for rule in self.rules] + [left]
+        return [oracle.measure(kept, self.columns, rule) for rule in self.rules] + [left]
 
     def valid(self, measures: Sequence[Number]) -> bool:
         """Whether few enough records are in bad classes."""
         return measures[-1] <= self.most
 
-    def loss(self, attribute: str, now: Sequence[Number], then: Sequence[Number]) -> float:
-        """The mean fall over the affected rules of each kind; what rises costs nothing."""
-        in_records = all(isinstance(rule, Crowd) for rule in self.rules)
-        worse: defaultdict[str, list[Number]] = defaultdict(list)
-        for rule, before, after in zip(self.rules, now, then, strict=False):
-            if attribute not in grouping(rule):
-                continue
-            if isinstance(rule, (Template, Closeness)):
-                fall = after - before
-            else:
-                fall = (before - after) / (1 if in_records else before)
-            worse[kind(rule)].append(max(fall, Fraction(0)))
-        return float(sum(sum(falls) / len(falls) for falls in worse.values()))
-
     def gain(self, attribute: str, split: Split, now: Counter[Values], then: Counter[Values]) -> float:
         """HCE-TDR's: what is told of the class, all that is left out being one class; it may be below 0."""
-        if self.method == "tds" or not self.most or self.plain:
+        if self.method != "hce-tdr" or not self.most or self.plain:
             return super().gain(attribute, split, now, then)
         return self._unknown(now) - self._unknown(then)
 
@@ -152,8 +138,8 @@ class LeavingOut(TDS):
 
     def candidates(self) -> list[Candidate]:
         """Those that cost no more than they tell."""
-        found = [one for one in super().candidates() if one.gain > -oracle_tds.SMALLEST]
-        return [replace(one, gain=oracle_tds.without_noise(one.gain)) for one in found]
+        found = [one for one in super().candidates() if one.gain > -oracle.SMALLEST]
+        return [replace(one, gain=oracle.without_noise(one.gain)) for one in found]
 
     def _stays_valid(self, attribute: str, split: Split, measures: Sequence[Number]) -> bool:
         if self.exact:
@@ -193,10 +179,9 @@ class LeavingOut(TDS):
                 steps.append(replace(step, parent=told[0], children=told[1]))
         return Released(records, steps, left, domains)
 
-    def _perform(self, history: History, candidates: Sequence[Any]) -> None:
-        winner = candidates[oracle_tds.first_best([candidate.score for candidate in candidates])]
+    def _perform(self, history: History, winner: Candidate) -> None:
         self.splits.append((winner.attribute, winner.split))
-        super()._perform(history, candidates)
+        super()._perform(history, winner)
 
 
 class _Names:
@@ -243,15 +228,6 @@ def _disclosed(split: Split) -> list[tuple[Label, Part]]:
     return [(part.label, part) for part in split.parts if part.label in split.children]
 
 
-def leaving_out(case: TdsCase, most: int) -> LeavingOut:
+def leaving_out(case: Case, most: int) -> LeavingOut:
     """The brute-force run over a case."""
-    asked = (
-        case.source,
-        case.rules,
-        case.class_column,
-        case.treatments,
-        case.keep,
-        case.method,
-        case.condition,
-    )
-    return LeavingOut(*asked, most=most, boundary=case.boundary)
+    return LeavingOut(*case.asked, most=most, boundary=case.boundary)

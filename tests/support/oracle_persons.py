@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from oracle import Cell, Crowd, NoSolution, Source, Template, Values
-from oracle_tds import TDS, Candidate, Diversity, History, Number, Rule, grouping, holds, secret
+from oracle import (
+    TDS,
+    Candidate,
+    History,
+    NoSolution,
+    Number,
+    Rule,
+    Source,
+    Template,
+    Values,
+    grouping,
+    holds,
+    measure,
+    secret,
+)
 
 
 class PersonTDS(TDS):
@@ -34,38 +47,23 @@ class PersonTDS(TDS):
         return [self._reached(state, rule) for rule in self.rules]
 
     def _reached(self, state: Counter[Values], rule: Rule) -> Number:
-        places = [self.columns.index(name) for name in grouping(rule)]
-        sensitive = secret(rule)
-        classes: dict[Values, dict[Cell, set[Cell]]] = defaultdict(lambda: defaultdict(set))
-        for row in state:
-            value = None if sensitive is None else row[self.columns.index(sensitive)]
-            classes[tuple(row[place] for place in places)][value].add(row[self.who])
-        numbers = []
-        for values in classes.values():
-            everybody = len(set().union(*values.values()))
-            if isinstance(rule, Crowd):
-                numbers.append(Fraction(everybody))
-            elif isinstance(rule, Template):
-                (protected,) = rule.values or ()
-                numbers.append(Fraction(len(values.get(protected, ())), everybody))
-            else:
-                assert isinstance(rule, Diversity)
-                assert rule.kind == "distinct"
-                numbers.append(Fraction(len(values)))
-        return max(numbers) if isinstance(rule, Template) else min(numbers)
+        """Measure the rule of the values that persons have, each once; a template, of the persons."""
+        held = [] if (sensitive := secret(rule)) is None else [sensitive]
+        names = (*grouping(rule), *held, self.columns[self.who])
+        places = [self.columns.index(name) for name in names]
+        once = Counter({tuple(row[place] for place in places): 1 for row in state})
+        if not isinstance(rule, Template):
+            return measure(once, names, rule)
+        everybody = Counter({(*row[:-2], row[-1]): 1 for row in once})
+        sizes = Counter(row[:-1] for row in everybody)
+        (protected,) = rule.values or ()
+        having = Counter(row[:-2] for row in once if row[-2] == protected)
+        return max(Fraction(having[group], size) for group, size in sizes.items())
 
     def _lasting(self, measures: Sequence[Number]) -> bool:
         """Whether the rules hold that no refinement repairs."""
         pairs = zip(self.rules, measures, strict=True)
         return all(holds(rule, reached) for rule, reached in pairs if not isinstance(rule, Template))
-
-    def loss(self, attribute: str, now: Sequence[Number], then: Sequence[Number]) -> float:
-        """A rule that a split brings further from its limit costs nothing."""
-        worse = [
-            max(a, b) if isinstance(r, Template) else min(a, b)
-            for r, a, b in zip(self.rules, now, then, strict=True)
-        ]
-        return super().loss(attribute, now, worse)
 
     def candidates(self) -> list[Candidate]:
         now = self.state()
@@ -87,8 +85,8 @@ class PersonTDS(TDS):
                 possible.append(candidate)
         return keeping if keeping or self.valid(reached) else possible
 
-    def _perform(self, history: History, candidates: Sequence[Candidate]) -> None:
-        super()._perform(history, candidates)
+    def _perform(self, history: History, winner: Candidate) -> None:
+        super()._perform(history, winner)
         if not self.valid(self.measures(history.states[-1])):
             self.kept_from = len(history.steps) + 1
 
@@ -103,7 +101,7 @@ class PersonTDS(TDS):
         roots = {name: operator.root.label for name, operator in self.operators.items()}
         history = History(self.columns, self.masked, roots, states=[self.state()])
         while candidates := self.candidates():
-            self._perform(history, candidates)
+            self._perform(history, self.best(candidates))
         if not self.valid(self.measures(history.states[-1])):
             raise NoSolution
         history.ambiguous = self.ambiguous or any(o.ambiguous for o in self.operators.values())

@@ -13,20 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from oracle import Cell, Source, Values
-from oracle_tds import (
-    TDS,
-    Candidate,
-    Growing,
-    Growth,
-    Node,
-    Part,
-    Rule,
-    Split,
-    Suppression,
-    Treatment,
-    without_noise,
-)
+from oracle import TDS, Candidate, Cell, Growth, Node, Part, Split, Suppression, Values, without_noise
 
 
 @dataclass(frozen=True)
@@ -100,7 +87,7 @@ class WishedGrowth(Growth):
         return all(upper - lower >= self.width for lower, upper in edges)
 
 
-def fall(split: Split, records: Mapping[Values, int], penalty: Any) -> Fraction:
+def fall(split: Split, records: Counter[Values], penalty: Any) -> Fraction:
     """By how much the penalty of a column falls, a record of the table."""
     counts: Counter[Cell] = Counter()
     for (value, *_), number in records.items():
@@ -115,20 +102,9 @@ def fall(split: Split, records: Mapping[Values, int], penalty: Any) -> Fraction:
 class WishedTDS(TDS):
     """Top-down specialization that heeds wishes; without a class column it gains certainty."""
 
-    def __init__(
-        self,
-        source: Source,
-        rules: Sequence[Rule],
-        class_column: str | None,
-        treatments: Mapping[str, Treatment],
-        keep: Sequence[str] = (),
-        method: Any = "tds",
-        condition: Sequence[str] = (),
-        *,
-        boundary: Any = "valid",
-        wishes: Wishes,
-    ) -> None:
-        super().__init__(source, rules, class_column, treatments, keep, method, condition, boundary=boundary)
+    def __init__(self, *asked: Any, boundary: Any = "valid", wishes: Wishes) -> None:
+        super().__init__(*asked, boundary=boundary)
+        class_column, treatments = asked[2:4]
         self.wishes, self.classless = wishes, class_column is None
         for name, operator in list(self.operators.items()):
             if isinstance(operator, Growth):
@@ -150,6 +126,17 @@ class WishedTDS(TDS):
     def _fall(self, attribute: str, split: Split) -> Fraction:
         records = self.class_records[attribute]
         return fall(split, records, lambda part: self.penalty(attribute, part))
+
+    def certainty_penalty(self) -> float:
+        """The mean of the present penalties of all records, and of columns by their weights."""
+        found = weighed = Fraction(0)
+        for name in self.masked:
+            weight = self.wishes.weights.get(name, Fraction(1))
+            shown = {value: self.penalty(name, part) for part in self.cuts[name] for value in part.values}
+            records = self.class_records[name]
+            found += weight * sum(n * shown[value] for (value, *_), n in records.items()) / records.total()
+            weighed += weight
+        return float(found / weighed)
 
     def beneficial(self, attribute: str, split: Split) -> bool:
         if self.classless:
@@ -178,6 +165,3 @@ def _shown(cut: Iterable[Part]) -> list[Part]:
 
 def _leaves(node: Node) -> int:
     return sum(map(_leaves, node.children)) if node.children else 1
-
-
-__all__ = ["Growing", "WishedTDS", "Wishes"]

@@ -29,11 +29,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import oracle
-import oracle_tds
-from cases_tds import TdsCase
-from oracle import Values
+from cases import Case
+from oracle import Candidate, History, Part, Split, Values, class_distribution, information_gain
 from oracle_left_out import LeavingOut
-from oracle_tds import Candidate, History, Part, Split, class_distribution, information_gain
 from oracle_wishes import WishedTDS, Wishes
 
 DETAIL = 0.3
@@ -98,9 +96,9 @@ class Worth(LeavingOut, WishedTDS):
 
     def _choices(self, attribute: str, split: Split) -> int:
         operator = self.operators[attribute]
-        if isinstance(operator, oracle_tds.Suppression):
+        if isinstance(operator, oracle.Suppression):
             return len(operator.domain)
-        grown = isinstance(operator, oracle_tds.Growth)
+        grown = isinstance(operator, oracle.Growth)
         return len(split.part.values) - 1 if grown and None not in split.part.values else 1
 
     def value(self, attribute: str, split: Split, child: Part) -> float:
@@ -171,24 +169,22 @@ class Worth(LeavingOut, WishedTDS):
     def _first(self, numbers: Sequence[float], valid: Sequence[Weighed]) -> Weighed:
         if max(numbers) <= SMALLEST:
             return valid[numbers.index(max(numbers))]
-        self.ambiguous |= oracle_tds.hangs_on_last_bits(numbers)
-        return valid[oracle_tds.first_best(numbers)]
+        self.ambiguous |= oracle.hangs_on_last_bits(numbers)
+        return valid[oracle.first_best(numbers)]
 
-    def _perform(self, history: History, candidates: Sequence[Any]) -> None:
-        winner = candidates[oracle_tds.first_best([candidate.score for candidate in candidates])]
+    def _perform(self, history: History, winner: Any) -> None:
         self.newly.append(winner.newly)
-        super()._perform(history, candidates)
+        super()._perform(history, winner)
         for row, more in winner.more.items():
             self.worth[row] += more
 
 
-def of_k(case: TdsCase, k: int) -> TdsCase:
+def of_k(case: Case, k: int) -> Case:
     """The case with one demand, k-anonymity on all the columns that its rules name."""
-    named = dict.fromkeys(name for rule in case.rules for name in oracle_tds.grouping(rule))
+    named = dict.fromkeys(name for rule in case.rules for name in oracle.grouping(rule))
     return replace(case, rules=(oracle.Crowd(k, tuple(named)),))
 
 
-def worth(case: TdsCase, most: int = 0, detail: float | None = None) -> Worth:
+def worth(case: Case, most: int = 0, detail: float | None = None) -> Worth:
     """The brute-force run over a case."""
-    asked = (case.source, case.rules, case.class_column, case.treatments, case.keep)
-    return Worth(*asked, most=most, detail=detail)
+    return Worth(*case.asked[:5], most=most, detail=detail)

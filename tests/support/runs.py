@@ -25,7 +25,7 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
     with (
         mock.patch("ppdm_sql.methods.top_down.counts.KEY_BITS", 3),
         mock.patch("ppdm_sql.methods.top_down.measuring.MOST_PROTECTED", 1),
-        mock.patch("ppdm_sql.methods.base.released_rows.WORTH_PACKING", 0),
+        mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0, CODES_A_RUN=1),
         mock.patch.multiple("ppdm_sql.methods.top_down.loop", SHORTEST=2, LONGEST=2),
     ):
         yield

@@ -43,6 +43,7 @@ from ppdm_sql.methods.top_down.constraints import (
 )
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
 from ppdm_sql.methods.top_down.kept_records import kept_records
+from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure, ShownDetail
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
@@ -68,7 +69,6 @@ from ppdm_sql.methods.top_down.request import (
     weight_of,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
-from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
@@ -382,8 +382,6 @@ class RefinementRun(Run[State]):
         """Choose what measures the states; with the position of the class it also measures information."""
         engine, atoms = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
-            from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure
-
             kind = SettledMeasure if self.constraints.settles else AllowedMeasure
             return kind(engine, atoms, self.constraints, classes)
         of = engine, atoms, self.constraints, classes, self.maskings

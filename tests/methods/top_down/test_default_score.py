@@ -9,14 +9,13 @@ from unittest import mock
 
 import duckdb
 import pytest
-from cases import expected, quote, released, solved
-from cases_tds import TdsCase, generalize
+from cases import Case, expected, quote, released, run, solved
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle_tds import History
+from oracle import History
 from oracle_worth import Worth, of_k, worth
 from runs import loaded
-from strategies_tds import tds_cases
+from strategies import cases
 
 import ppdm_sql
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun
@@ -24,16 +23,16 @@ from ppdm_sql.methods.top_down.generalize import GeneralizationRun
 SHARES = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2)])
 
 
-def oracle_run(case: TdsCase, share: Fraction, detail: float | None) -> tuple[Worth, History]:
+def oracle_run(case: Case, share: Fraction, detail: float | None) -> tuple[Worth, History]:
     made = worth(case, int(share * sum(case.source.counts)), detail)
     history = solved(made.run)
     assume(not made.ambiguous)
     return made, history
 
 
-@given(tds_cases(method="tds", demand="solvable"), st.integers(1, 4), SHARES, st.booleans(), st.data())
+@given(cases(method="tds", demand="solvable"), st.integers(1, 4), SHARES, st.booleans(), st.data())
 def test_a_run_takes_the_steps_of_an_eager_one(
-    case: TdsCase, k: int, share: Fraction, has_class: bool, data: st.DataObject
+    case: Case, k: int, share: Fraction, has_class: bool, data: st.DataObject
 ) -> None:
     assume(has_class or share)  # else as before, see test_wishes.py
     case = replace(of_k(case, k), boundary="valid")
@@ -48,7 +47,7 @@ def test_a_run_takes_the_steps_of_an_eager_one(
     assume(all(set(values) != {None} for values in found.domains.values()))
     # few different numbers would be taken for codes
     with loaded(case) as connection, mock.patch.object(GeneralizationRun, "codes", return_value=()):
-        release = generalize(connection, case, **options)
+        release = run(connection, case, **options)
         moves = [(s.attribute, s.parent, tuple(s.children)) for s in release.steps()]
         assert moves == [(s.attribute, s.parent, s.children) for s in found.steps]
         scores = [step.score for step in release.steps()]

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cases_tds import TdsCase
+from cases import Case
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import Cell, Crowd, NoSolution, Source
-from oracle_tds import Growing, History, Node, Step, Treatment
+from oracle import Cell, Crowd, Growing, History, Node, NoSolution, Source, Step, Treatment
 from oracle_wishes import WishedTDS, Wishes
 from oracle_worth import Worth, by_chance, of_k, worth
-from strategies_tds import tds_cases
+from strategies import cases
 
 CHANCE_OF_8 = 1 / (16 * math.log(2))
 
@@ -163,9 +162,9 @@ def test_without_a_class_and_a_budget_the_steps_are_those_of_the_certainty_penal
     assert told(history.steps) == told(today.steps)
 
 
-@given(tds_cases(), st.integers(1, 5), st.sampled_from([0, 0, 1, 3, 10]), st.booleans())
+@given(cases(), st.integers(1, 5), st.sampled_from([0, 0, 1, 3, 10]), st.booleans())
 def test_scores_add_up_to_what_the_kept_records_are_shown(
-    drawn: TdsCase, k: int, most: int, classless: bool
+    drawn: Case, k: int, most: int, classless: bool
 ) -> None:
     case = replace(of_k(drawn, k), class_column=None if classless else drawn.class_column)
     made = worth(case, most)

@@ -12,8 +12,6 @@ from typing import Any
 
 import duckdb
 import pytest
-from oracle import Crowd, Source
-from oracle_tds import TDS, Growing, History, Node, Treatment
 
 import ppdm_sql
 from ppdm_sql.examples import creation
@@ -178,53 +176,6 @@ def test_slide_14_the_first_specialization_wins_by_gain_per_loss(
     )
     assert step.loss == 34 - 12
     assert step.score == pytest.approx(step.gain / 23)
-
-
-# -- the oracle of the property tests takes the slides' example too --------------------------------
-
-
-def tree(mapping: Taxonomies) -> Node:
-    ((label, children),) = mapping.items()
-    if not isinstance(children, dict):
-        return Node(label, tuple(map(Node, children or ())))
-    return Node(label, tuple(tree({name: child}) for name, child in children.items()))
-
-
-SALARY_TREE = Node(
-    "[1, 99)", (Node("[1, 37)", interval=(1, 37, False)), Node("[37, 99)", interval=(37, 99, False)))
-)
-
-
-def oracle_run(connection: duckdb.DuckDBPyConnection, salary: Treatment) -> History:
-    rows = connection.execute("SELECT Sex, Job, Salary, Class, n FROM employees").fetchall()
-    source = Source(
-        ("Sex", "Job", "Salary", "Class"), tuple(row[:4] for row in rows), tuple(row[4] for row in rows)
-    )
-    rules = [Crowd(4, ("Sex", "Job")), Crowd(4, ("Job", "Salary"))]
-    treatments = {"Sex": tree(SEX), "Job": tree(JOB), "Salary": salary}
-    return TDS(source, rules, "Class", treatments).run()
-
-
-def test_the_brute_force_oracle_descends_as_on_slide_15(employees: duckdb.DuckDBPyConnection) -> None:
-    history = oracle_run(employees, SALARY_TREE)
-    assert [(step.attribute, step.children) for step in history.steps[:2]] == [
-        ("Salary", ("[1, 37)", "[37, 99)")),
-        ("Job", ("Blue-collar", "White-collar")),
-    ]
-    sizes = []
-    for state in history.states[:3]:
-        found: dict[Any, int] = {}
-        for row, records in state.items():
-            found[row[:3]] = found.get(row[:3], 0) + records
-        sizes.append(sorted(found.values()))
-    assert sizes == [[34], [12, 22], [4, 12, 18]]
-
-
-def test_the_brute_force_oracle_grows_the_slides_split_of_salary(
-    employees: duckdb.DuckDBPyConnection,
-) -> None:
-    step = oracle_run(employees, Growing(("1", "99"))).steps[0]
-    assert (step.attribute, step.parent, step.children) == ("Salary", "[1, 99)", ("[1, 37)", "[37, 99)"))
 
 
 # -- Figure 1 of the HCE-TDR paper -----------------------------------------------------------------

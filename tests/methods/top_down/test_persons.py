@@ -12,16 +12,15 @@ from unittest import mock
 
 import duckdb
 import pytest
-from oracle import Crowd, NoSolution, Source, Template
+from oracle import Closeness, Crowd, Diversity, Growing, Node, NoSolution, Source, Template
 from oracle_persons import PersonTDS
-from oracle_tds import Diversity, Growing, Node
 
 import ppdm_sql
 import ppdm_sql.integrate
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, InvalidSource
 from ppdm_sql.methods.base import released_rows
 
-COLUMNS = ("zip", "age", "ill", "good", "patient")
+COLUMNS = ("zip", "age", "ill", "good", "patient", "dose")
 TREE = Node("any", (Node("north", (Node("a"), Node("b"))), Node("south", (Node("c"), Node("d"), Node("e")))))
 TAXONOMY = {"any": {"north": ["a", "b"], "south": ["c", "d", "e"]}}
 Row = tuple[Any, ...]
@@ -36,7 +35,7 @@ def visits(seed: int, records: int = 60, people: int = 22) -> list[Row]:
                 draw.choice([20, 30, 40, 50, 60, 70]),
                 draw.choice(["flu", "cold", "gout"]),
             ),
-            *(draw.choice(["yes", "no", "no"]), f"P-{draw.randrange(people):04}"),
+            *(draw.choice(["yes", "no", "no"]), f"P-{draw.randrange(people):04}", draw.randrange(4)),
         )
         for _ in range(records)
     ]
@@ -44,8 +43,9 @@ def visits(seed: int, records: int = 60, people: int = 22) -> list[Row]:
 
 def opened(rows: list[Row]) -> ppdm_sql.Database:
     con = duckdb.connect()
-    con.execute("CREATE TABLE visits (zip VARCHAR, age INTEGER, ill VARCHAR, good VARCHAR, patient VARCHAR)")
-    con.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?)", rows)
+    names = [f"{name} {'INTEGER' if name in ('age', 'dose') else 'VARCHAR'}" for name in COLUMNS]
+    con.execute(f"CREATE TABLE visits ({', '.join(names)})")
+    con.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?, ?)", [(*row, 1)[:6] for row in rows])
     return ppdm_sql.open(con)
 
 
@@ -62,6 +62,14 @@ DEMANDS: dict[str, list[Any]] = {
     "k >= 3 on zip | distinct l >= 2 of ill on zip, age": [
         Crowd(3, ("zip",)),
         Diversity("distinct", Fraction(2), "ill", ("zip", "age")),
+    ],
+    "entropy l >= 1.8 of ill on zip, age | k >= 2 on age": [
+        Diversity("entropy", Fraction(9, 5), "ill", ("zip", "age")),
+        Crowd(2, ("age",)),
+    ],
+    "t <= 0.4 of ill on zip | t <= 0.5 of dose on age, zip": [
+        Closeness(Fraction(2, 5), "ill", ("zip",), ordered=False),
+        Closeness(Fraction(1, 2), "dose", ("age", "zip"), ordered=True),
     ],
     "zip, age -> ill = gout <= 60% | k >= 2 on zip, age": [
         Template(("zip", "age"), "ill", ("gout",), Fraction(6, 10)),

@@ -3,73 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import duckdb
 import pytest
-from cases import expected, quote, released, solved
-from cases_tds import TdsCase, all_shortcuts, assert_same_steps, broken, generalize
-from hypothesis import given, settings
+from cases import Case, assert_same_steps, broken, expected, quote, released, run, solved
+from hypothesis import given
 from hypothesis import strategies as st
-from oracle_tds import Growing, History, grouping
+from oracle import Growing, grouping
 from oracle_wishes import WishedTDS, Wishes
-from runs import loaded
-from strategies_tds import ORDERED, tds_cases
+from runs import large_tables_begin_at_one_row, loaded
+from strategies import ORDERED, cases
 
 import ppdm_sql
-
-
-def oracle_run(case: TdsCase, wishes: Wishes, class_column: str | None) -> History:
-    tds = WishedTDS(
-        case.source,
-        case.rules,
-        class_column,
-        case.treatments,
-        case.keep,
-        case.method,
-        case.condition,
-        boundary=case.boundary,
-        wishes=wishes,
-    )
-    return solved(tds.run)
-
-
-def assert_same_run(case: TdsCase, history: History, **options: Any) -> None:
-    with loaded(case) as connection:
-        release = generalize(connection, case, **options)
-        assert_same_steps(release, history)
-        records = released(connection.sql(f"FROM {quote(case.release)}"), case, history.columns)
-        assert records == expected(history.states[-1])
-        assert not broken(release.relation(), case, history)
-        assert release.verify().holds
-
-
-@given(tds_cases(method="tds"))
-def test_a_run_without_a_class_takes_the_oracles_steps(case: TdsCase) -> None:
-    history = oracle_run(case, Wishes(), None)
-    assert_same_run(case, history, class_column=None)
-
-
-@given(tds_cases(method="tds", demand="solvable"))
-def test_the_shortcuts_for_large_tables_change_no_step_without_a_class(case: TdsCase) -> None:
-    history = oracle_run(case, Wishes(), None)
-    with all_shortcuts():
-        assert_same_run(case, history, class_column=None)
-
-
-@settings(max_examples=max(1, settings().max_examples // 3))
-@given(tds_cases(method="tds", demand="solvable"))
-def test_the_gains_without_a_class_add_up_to_what_the_penalty_fell_by(case: TdsCase) -> None:
-    with loaded(case) as connection:
-        release = generalize(connection, case, class_column=None, max_steps=0)
-        top = {row.measure: row.after for row in release.measures()}["certainty penalty"]
-        release.drop()
-        release = generalize(connection, case, class_column=None)
-        (left,) = (row.after for row in release.measures() if row.measure == "certainty penalty")
-        assert abs(top - sum(step.gain for step in release.steps()) - left) < 1e-9
-
 
 # -- wishes ----------------------------------------------------------------------------------------
 
@@ -85,13 +34,13 @@ WIDTHS: dict[str, list[tuple[Any, Fraction]]] = {
 }
 
 
-def is_grown(case: TdsCase, name: str) -> bool:
+def is_grown(case: Case, name: str) -> bool:
     plain = case.treatments.get(name)
     return name not in case.suppressed and isinstance(plain, Growing)
 
 
 @st.composite
-def wished(draw: st.DrawFn, case: TdsCase) -> tuple[Wishes, dict[str, Any]]:
+def wished(draw: st.DrawFn, case: Case) -> tuple[Wishes, dict[str, Any]]:
     """Draw wishes of a case, as the oracle and as the product takes them."""
     masked = [n for n in dict.fromkeys(n for r in case.rules for n in grouping(r)) if n not in case.keep]
     ordered = [n for n in masked if is_grown(case, n) and case.types[n] in WIDTHS]
@@ -107,23 +56,29 @@ def wished(draw: st.DrawFn, case: TdsCase) -> tuple[Wishes, dict[str, Any]]:
 
 
 @given(st.data())
-def test_weights_limits_and_widths_are_heeded_as_the_oracle_heeds_them(data: st.DataObject) -> None:
-    case = data.draw(tds_cases(method="tds", demand="solvable"))
-    wishes, options = data.draw(wished(case))
-    label = data.draw(st.sampled_from([None, case.class_column]))
-    history = oracle_run(case, wishes, label)
-    assert_same_run(case, history, class_column=label, **options)
-
-
-@given(st.data())
-def test_suppression_heeds_weights_and_limits(data: st.DataObject) -> None:
-    case = data.draw(tds_cases(method="tds", demand="solvable"))
-    wishes, options = data.draw(wished(case))
-    case = replace(case, treatments={})
-    history = oracle_run(case, replace(wishes, widths={}), None)
-    named = [n for n in history.masked if case.types[n] in ORDERED]
-    options = {"weights": options["weights"], "limits": options["limits"], "suppress": named}
-    assert_same_run(case, history, class_column=None, **options)
+def test_a_run_heeds_wishes_with_and_without_a_class_as_the_oracle_does(data: st.DataObject) -> None:
+    case = data.draw(cases(method="tds"))
+    wishes, options = data.draw(wished(case)) if data.draw(st.integers(0, 2)) else (Wishes(), {})
+    if data.draw(st.integers(0, 3)) == 0:  # all is suppressed
+        case = replace(case, treatments={}, suppressed=[n for n in case.types if case.types[n] in ORDERED])
+        masked = {name for rule in case.rules for name in grouping(rule)} - {*case.keep}
+        case = replace(case, suppressed=tuple(name for name in case.suppressed if name in masked))
+        wishes, options = replace(wishes, widths={}), options | {"min_widths": {}}
+    if data.draw(st.integers(0, 2)):
+        case = replace(case, class_column=None)
+    tds = WishedTDS(*case.asked, boundary=case.boundary, wishes=wishes)
+    history = solved(tds.run)
+    large = large_tables_begin_at_one_row() if data.draw(st.booleans()) else nullcontext()
+    with loaded(case) as connection, large:
+        release = run(connection, case, **options)
+        assert_same_steps(release, history)
+        view = connection.sql(f"FROM {quote(case.release)}")
+        assert released(view, case, history.columns) == expected(history.states[-1])
+        assert not broken(view, case, history)
+        assert release.verify().holds
+        if case.class_column is None:
+            (left,) = (row.after for row in release.measures() if row.measure == "certainty penalty")
+            assert left == pytest.approx(tds.certainty_penalty(), abs=1e-9)
 
 
 def test_months_are_those_of_the_calendar() -> None:

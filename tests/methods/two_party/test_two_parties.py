@@ -13,15 +13,13 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
-from cases import literal, quote, text
-from cases_tds import TdsCase, generalize
+from cases import Case, literal, quote, run
 from federated import Outcome, QueueLink, links, together
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_tds import grouping, secret
+from oracle import grouping, secret, text
 from sides import JOBS, REQUIRE, split_employees
-from strategies import NAMES
-from strategies_tds import tds_cases
+from strategies import NAMES, cases
 
 import ppdm_sql
 from ppdm_sql.errors import (
@@ -48,7 +46,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 class Split:
     """A random table with a key, and the columns that the first party owns."""
 
-    case: TdsCase
+    case: Case
     key: str
     owned: tuple[str, ...]
 
@@ -123,7 +121,7 @@ class Split:
 
 @st.composite
 def splits(draw: st.DrawFn) -> Split:
-    case = replace(draw(tds_cases(method="tds")), keep=(), count_column=None, condition=())
+    case = replace(draw(cases(method="tds")), keep=(), count_column=None, condition=())
     used = {name.lower() for name in case.source.columns}
     key = draw(st.sampled_from([name for name in NAMES if name.lower() not in used]))
     masked = list(dict.fromkeys(name for rule in case.rules for name in grouping(rule)))
@@ -194,7 +192,7 @@ def test_two_parties_take_the_steps_of_one_to_the_release_of_one(split: Split, l
     with split.loaded() as (whole, one, other), shortcuts:
         first, second = split.run(one, other)
         try:
-            release = generalize(whole, split.case)
+            release = run(whole, split.case)
         except GuaranteeNotMet:
             for outcome in (first, second):
                 assert isinstance(outcome.error, GuaranteeNotMet)
