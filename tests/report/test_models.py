@@ -37,14 +37,6 @@ def test_a_page_shows_every_branch_and_what_is_right(file: Path, tmp_path: Path)
     assert text.count("<svg") == 2
 
 
-def test_a_file_that_is_there_stays(file: Path, tmp_path: Path) -> None:
-    page = tmp_path / "ages.html"
-    page.write_text("mine")
-    assert ppdm("report", str(file), "ages", str(page)).exit_code == 2
-    assert page.read_text() == "mine"
-    assert ppdm("report", str(file), "ages", str(page), "--force").exit_code == 0
-
-
 @pytest.mark.parametrize("option", ["--public", "--evaluate"])
 def test_what_only_a_release_can_be_asked_is_refused(file: Path, tmp_path: Path, option: str) -> None:
     done = ppdm("report", str(file), "ages", str(tmp_path / "x.html"), option)
