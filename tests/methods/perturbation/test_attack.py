@@ -72,7 +72,7 @@ def mean(shares: Any) -> float:
 # -- the figures of the papers ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("level", [0.25, 1.0])
 def test_two_factors_behind_30_columns_leave_about_a_quarter_of_the_noise(level: float) -> None:
     original = factors(30, 2, seed=1)
     scales = level * original.std(axis=0)
@@ -83,7 +83,7 @@ def test_two_factors_behind_30_columns_leave_about_a_quarter_of_the_noise(level:
     assert found.warning is not None and "--correlated" in found.warning
 
 
-@pytest.mark.parametrize("level", [0.25, 1.0, 2.0])
+@pytest.mark.parametrize("level", [0.25, 2.0])
 def test_independent_columns_tell_nothing_of_each_other(level: float) -> None:
     original = factors(10, 0, seed=3)
     scales = level * original.std(axis=0)
@@ -92,7 +92,7 @@ def test_independent_columns_tell_nothing_of_each_other(level: float) -> None:
     assert found.warning is None
 
 
-@pytest.mark.parametrize("level", [0.25, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("level", [0.25, 2.0])
 def test_noise_that_is_correlated_as_the_data_are_is_not_filtered_out(level: float) -> None:
     original = factors(12, 2, seed=5)
     scales = level * original.std(axis=0)
@@ -163,24 +163,6 @@ def test_the_mean_is_taken_where_values_are_missing() -> None:
     assert mean(holed.alone) + 0.3 < mean(holed.together) <= mean(whole.together)
 
 
-def test_a_single_noisy_column_is_not_attacked_by_others() -> None:
-    original = factors(1, 1, seed=14)
-    noises = {"a": Uniform(1.0, ANY)}
-    found = loaded(original, original), Table("t"), noises, columns("y", 1), columns("x", 1)
-    assert filter_attack(*found) is None
-
-
-def test_hostile_names_are_names() -> None:
-    con = duckdb.connect()
-    con.execute('CREATE TABLE "odd "" t" AS SELECT i AS "a ""; --", i % 7 AS "select" FROM range(100) r (i)')
-    odd = {'a"; --': column('a "; --'), "select": column("select")}
-    noises, values = {name: Gaussian(2.0, ANY) for name in odd}, list(odd.values())
-    found = filter_attack(Engine(con), Table('odd " t'), noises, values, values)
-    assert found is not None
-    assert [text for text, *_ in found.measures][0] == 'noise that a column alone can remove: a"; --'
-    assert mixing_matrix(Engine(con), Table('odd " t'), values, [2.0, 2.0]).shape == (2, 2)
-
-
 def test_numbers_that_are_not_finite_are_missing_and_too_large_ones_stop_the_attack() -> None:
     original = factors(3, 1, seed=20)
     scales = 0.5 * original.std(axis=0)
@@ -193,13 +175,6 @@ def test_numbers_that_are_not_finite_are_missing_and_too_large_ones_stop_the_att
     noises = {name: Gaussian(1.0, ANY) for name in "abc"}
     assert filter_attack(engine, Table("t"), noises, columns("y", 3), columns("x", 3)) is None
     assert np.isfinite(mixing_matrix(engine, Table("t"), columns("x", 3), [1.0] * 3)).all()
-
-
-def test_an_empty_table_is_not_attacked() -> None:
-    con = duckdb.connect()
-    con.execute("CREATE TABLE t (y0 DOUBLE, y1 DOUBLE)")
-    noises = {name: Gaussian(1.0, ANY) for name in "ab"}
-    assert filter_attack(Engine(con), Table("t"), noises, columns("y", 2), columns("y", 2)) is None
 
 
 def test_constant_and_missing_columns_are_known_once_their_mean_is() -> None:
@@ -252,9 +227,3 @@ def test_columns_without_correlations_of_their_own_can_be_mixed(broken: str) -> 
     assert np.allclose((found**2).sum(axis=1), 1)
     correlation = (found @ found.T)[0, 1]
     assert correlation == pytest.approx(-1 if broken == "collinear" else 0, abs=0.01)
-
-
-def test_correlations_of_an_empty_table_are_none() -> None:
-    con = duckdb.connect()
-    con.execute("CREATE TABLE t (x0 DOUBLE, x1 DOUBLE)")
-    assert np.array_equal(mixing_matrix(Engine(con), Table("t"), columns("x", 2), [1.0, 1.0]), np.eye(2))

@@ -80,17 +80,16 @@ def noise_in(con: duckdb.DuckDBPyConnection, name: str, release: str = "safe") -
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_gaussian_noise_is_normal(con: duckdb.DuckDBPyConnection, seed: int) -> None:
-    randomize(con, ["salary=gaussian 2500"], ranges={"salary": (0, 150001)}, keep=["id"], seed=seed)
+def test_noise_is_of_its_distribution_whose_last_bits_tell_nothing_of_the_original(
+    con: duckdb.DuckDBPyConnection, seed: int
+) -> None:
+    ranges = {"salary": (0, 150001), "unit": (0, 1)}
+    randomize(con, ["salary=gaussian 2500", "unit=uniform 0.5"], ranges=ranges, keep=["id"], seed=seed)
     assert stats.kstest(noise_in(con, "salary"), "norm", args=(0, 2500)).pvalue > 0.01
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_uniform_noise_is_uniform(con: duckdb.DuckDBPyConnection, seed: int) -> None:
-    randomize(con, ["unit=uniform 0.5"], ranges={"unit": (0, 1)}, keep=["id"], seed=seed)
     found = noise_in(con, "unit")
     assert abs(found).max() <= 0.5 + 2**-21
     assert stats.kstest(found, "uniform", args=(-0.5, 1)).pvalue > 0.01
+    assert all(y * 2**21 == int(y * 2**21) for _, y in pairs(con, "unit"))
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
@@ -135,26 +134,14 @@ def test_cells_of_equal_frequency_are_about_equally_frequent(con: duckdb.DuckDBP
     assert max(counts) - min(counts) <= 2
 
 
-def test_rounded_noise_keeps_whole_numbers_whole_and_decimals_as_they_are(
-    con: duckdb.DuckDBPyConnection,
-) -> None:
-    randomize(con, ["age=gaussian 25 rounded", "share=uniform 5 rounded"], keep=["id"])
+def test_whole_numbers_get_fractions_unless_they_are_to_stay_whole(con: duckdb.DuckDBPyConnection) -> None:
+    noise = ["age=gaussian 25 rounded", "share=uniform 5 rounded", "class=gaussian 25"]
+    randomize(con, noise, keep=["id"])
     types = dict(row[:2] for row in con.execute("DESCRIBE safe").fetchall())
     assert types["age"] == "BIGINT"
-    shares = [y for _, y in pairs(con, "share")]
-    assert all(round(share, 2) == share for share in shares)
+    assert all(round(share, 2) == share for _, share in pairs(con, "share"))
     assert len({y - x for x, y in pairs(con, "age")}) > 50
-
-
-def test_whole_numbers_get_fractions_unless_they_are_to_stay_whole(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, ["age=gaussian 25"], keep=["id"])
-    assert all(y != int(y) for _, y in pairs(con, "age"))
-
-
-def test_the_last_bits_of_a_sum_tell_nothing_of_the_original(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, ["unit=uniform 0.5"], ranges={"unit": (0, 1)})
-    released = [y for (y,) in con.execute("SELECT unit FROM safe").fetchall()]
-    assert all(y * 2**21 == int(y * 2**21) for y in released)
+    assert all(y != int(y) for _, y in pairs(con, "class"))
 
 
 def test_correlated_noise_of_their_own_strength_is_correlated_as_the_columns_are(
@@ -195,7 +182,7 @@ def test_the_same_key_repeats_the_noise_whatever_the_threads(
 
 @pytest.mark.parametrize(
     ("record", "chosen"),
-    [("id", range(PEOPLE)), ("id", range(5990, PEOPLE)), ("name", range(1, PEOPLE, 3))],
+    [("id", range(5990, PEOPLE)), ("name", range(1, PEOPLE, 3))],
 )
 def test_the_same_key_repeats_the_noise_whatever_the_order_and_the_other_records(
     con: duckdb.DuckDBPyConnection, record: str, chosen: range
@@ -206,7 +193,7 @@ def test_the_same_key_repeats_the_noise_whatever_the_order_and_the_other_records
     assert released(con, "other", "two", record=record) == wanted
 
 
-@pytest.mark.parametrize("identifier", ["-id", "id * 1000003", "9223372036854775807 - id", "id - 3000"])
+@pytest.mark.parametrize("identifier", ["id * 1000003", "9223372036854775807 - id", "id - 3000"])
 def test_any_whole_number_can_tell_records_apart(con: duckdb.DuckDBPyConnection, identifier: str) -> None:
     con.execute(f"CREATE VIEW v AS SELECT *, {identifier} AS number FROM t WHERE id < 300")
     con.execute("CREATE TABLE w AS FROM v ORDER BY hash(id)")
@@ -241,28 +228,17 @@ def test_without_a_key_every_run_differs(con: duckdb.DuckDBPyConnection) -> None
 # -- what is released -------------------------------------------------------------------------------
 
 
-def test_only_named_columns_are_released_in_the_order_of_the_source(con: duckdb.DuckDBPyConnection) -> None:
-    release = randomize(
-        con,
-        ["salary=gaussian 5%", "age=cells 5"],
-        class_column="class",
-        keep=["ill"],
-        identifiers={"name": "drop"},
-    )
-    assert release.relation().columns == ["salary", "age", "ill", "class"]
-
-
-def test_class_and_kept_columns_stay_with_their_record(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, NOISE, class_column="class", keep=["id", "ill"])
+def test_only_named_columns_are_released_in_their_order_and_kept_ones_stay_with_their_record(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    options: dict[str, Any] = {"class_column": "class", "keep": ["id", "ill"], "record": "name"}
+    release = randomize(con, ["salary=gaussian 5%", "age=cells 5"], identifiers={"name": "drop"}, **options)
+    assert release.relation().columns == ["id", "salary", "age", "ill", "class"]
     columns = "id, ill, class"
     assert con.execute(f"SELECT {columns} FROM safe EXCEPT ALL SELECT {columns} FROM t").fetchall() == []
-
-
-def test_pseudonyms_replace_identifiers(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, NOISE, identifiers={"name": "pseudonym"}, record="name")
-    names = {name for (name,) in con.execute("SELECT name FROM safe").fetchall()}
-    assert len(names) == PEOPLE
-    assert all(len(name) == 32 for name in names)
+    randomize(con, NOISE, identifiers={"name": "pseudonym"}, into="hidden", **options)
+    names = {name for (name,) in con.execute("SELECT name FROM hidden").fetchall()}
+    assert (len(names), {*map(len, names)}) == (PEOPLE, {32})
 
 
 def test_null_stays_null_and_this_is_said(con: duckdb.DuckDBPyConnection) -> None:
@@ -283,21 +259,17 @@ def test_rows_are_ordered_by_what_they_show(con: duckdb.DuckDBPyConnection) -> N
     assert rows == sorted(rows)
 
 
-def test_an_enum_is_released_as_text(con: duckdb.DuckDBPyConnection) -> None:
+def test_categories_keep_their_type_but_for_enums(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TYPE work AS ENUM ('clerk', 'nurse', 'cook', 'Secret-Numbat')")
     con.execute("ALTER TABLE t ALTER job TYPE work; ALTER TABLE t ADD kept work; UPDATE t SET kept = job")
-    release = randomize(con, ["job=retain 0.5"], keep=["kept"])
-    assert "ENUM" not in str(release.relation().types)
-
-
-@pytest.mark.parametrize("name", ["ill", "class", "share"])
-def test_categories_keep_their_type(con: duckdb.DuckDBPyConnection, name: str) -> None:
     con.execute("UPDATE t SET share = 0.5 WHERE share > 3")
-    randomize(con, [f"{name}=retain 50%"], keep=["id"])
-    assert (
-        con.execute(f"SELECT typeof({name}) FROM safe EXCEPT SELECT typeof({name}) FROM t").fetchall() == []
-    )
-    assert any(x != y for x, y in pairs(con, name))
+    names = ["ill", "class", "share", "job"]
+    randomize(con, [f"{name}=retain 50%" for name in names], keep=["id", "kept"])
+    types = {row[0]: row[1] for row in con.execute("DESCRIBE safe").fetchall()}
+    was = {row[0]: row[1] for row in con.execute("DESCRIBE t").fetchall()}
+    assert types["job"] == types["kept"] == "VARCHAR"
+    assert [types[name] for name in names[:3]] == [was[name] for name in names[:3]]
+    assert all(any(x != y for x, y in pairs(con, name)) for name in names)
 
 
 def test_the_source_and_all_else_stay_as_they_are(con: duckdb.DuckDBPyConnection) -> None:
@@ -317,23 +289,25 @@ def test_the_table_of_keys_is_gone_after_an_error(
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE temporary").fetchall() == [(0,)]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_and_values(con: duckdb.DuckDBPyConnection, tmp_path: Path, name: str) -> None:
+def test_hostile_names_and_values(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    listed = ", ".join(f"salary + {place} AS {quoted(name)}" for place, name in enumerate(HOSTILE))
     con.execute(
-        f"CREATE TABLE hostile AS SELECT salary AS {quoted(name)}, job || $v AS {quoted(name + ' job')}, "
-        f"age AS {quoted(name + ' age')}, id AS {quoted(name + ' kept')} FROM t",
-        {"v": name},
+        f"CREATE TABLE hostile AS SELECT {listed}, job || $v AS {quoted(HOSTILE[0] + ' job')}, "
+        f"age AS {quoted(HOSTILE[1] + ' age')}, id AS {quoted(HOSTILE[2] + ' kept')} FROM t",
+        {"v": HOSTILE[2]},
     )
-    noise = {name: "gaussian 50%", f"{name} job": "retain 0.5", f"{name} age": "cells 5"}
-    options: dict[str, Any] = {"keep": [f"{name} kept"], "record": f"{name} kept", "into": f"r {name}"}
-    release = randomize(con, noise, "hostile", **options)
+    noise = dict.fromkeys(HOSTILE, "gaussian 50%")
+    noise |= {f"{HOSTILE[0]} job": "retain 0.5", f"{HOSTILE[1]} age": "cells 5"}
+    kept, into = f"{HOSTILE[2]} kept", "r '; \""
+    release = randomize(con, noise, "hostile", keep=[kept], record=kept, into=into, correlated=True)
     assert release.verify().holds
     engine = Engine(con)
-    found = noise_of(engine, f"r {name}")
-    assert list(found) == [name, f"{name} job", f"{name} age"]
+    found = noise_of(engine, into)
+    assert list(found) == list(noise)
+    assert f"noise that a column alone can remove: {HOSTILE[0]}" in {m.measure for m in release.measures()}
     release.export(tmp_path / "x.duckdb")
     with duckdb.connect(str(tmp_path / "x.duckdb")) as exported:
-        assert noise_of(Engine(exported), f"r {name}") == found
+        assert noise_of(Engine(exported), into) == found
     release.drop()
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(PEOPLE,)]
 
@@ -347,7 +321,7 @@ kinds = st.sampled_from(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(rows_drawn, kinds, st.integers(0, 9))
 def test_any_small_table_is_randomized_and_verified(rows: Sequence[Any], kind: str, seed: int) -> None:
     with duckdb.connect() as con:
@@ -372,23 +346,20 @@ MODEL_ASKED = {
     "salary": "gaussian 2500", "age": "cells 0,20,40.5,100", "job": "retain 0.7 of clerk,nurse,cook,'it''s'",
     "gap": "uniform 5 rounded",
 }  # fmt: skip
+MODEL_RANGES = {"salary": (20_000, 150_001), "gap": (0, 30)}
 
 
-def test_the_catalogue_and_the_comments_of_an_export_hold_the_model(
+def test_catalogue_and_export_hold_the_model_which_given_noise_comes_before(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    release = randomize(con, MODEL_ASKED, ranges={"salary": (20_000, 150_001), "gap": (0, 30)})
+    release = randomize(con, MODEL_ASKED, ranges=MODEL_RANGES)
     engine = Engine(con)
     assert noise_of(engine, "safe") == noise_of(engine, "ppdm.release_safe") == MODEL
+    found = noise_of(engine, "safe", ["SALARY=gaussian 9"], {"salary": (0, 1)})
+    assert found == MODEL | {"salary": Gaussian(9, Domain(0, 1))}
     release.export(tmp_path / "x.duckdb")
     with duckdb.connect(str(tmp_path / "x.duckdb")) as exported:
         assert noise_of(Engine(exported), "safe") == MODEL
-
-
-def test_noise_that_is_given_comes_before_what_is_known(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, MODEL_ASKED, ranges={"salary": (20_000, 150_001), "gap": (0, 30)})
-    found = noise_of(Engine(con), "safe", ["SALARY=gaussian 9"], {"salary": (0, 1)})
-    assert found == MODEL | {"salary": Gaussian(9, Domain(0, 1))}
 
 
 def test_noise_of_a_table_must_be_known_or_given(con: duckdb.DuckDBPyConnection) -> None:
@@ -434,7 +405,7 @@ TAMPERED = {
 @pytest.mark.parametrize("statement", TAMPERED.values(), ids=TAMPERED)
 def test_verify_sees_what_was_changed(con: duckdb.DuckDBPyConnection, statement: str) -> None:
     con.execute("UPDATE t SET gap = 3 WHERE gap IS NULL")
-    release = randomize(con, MODEL_ASKED, ranges={"salary": (20_000, 150_001), "gap": (0, 30)})
+    release = randomize(con, MODEL_ASKED, ranges=MODEL_RANGES)
     assert release.verify().holds
     con.execute(statement)
     assert not release.verify().holds
@@ -495,9 +466,7 @@ def test_the_audit_refuses_rows_that_were_changed_on_the_way(
         lambda *given: f"SELECT * REPLACE ({values[replaced]} AS {replaced}) FROM ({rows(*given)})",
     )
     with pytest.raises(GuaranteeNotMet, match=problem):
-        randomize(
-            con, MODEL_ASKED, ranges={"salary": (20_000, 150_001), "gap": (0, 30)}, class_column="class"
-        )
+        randomize(con, MODEL_ASKED, ranges=MODEL_RANGES, class_column="class")
 
 
 def test_too_few_values_to_judge_a_variance_are_told(con: duckdb.DuckDBPyConnection) -> None:
@@ -507,7 +476,7 @@ def test_too_few_values_to_judge_a_variance_are_told(con: duckdb.DuckDBPyConnect
     assert any("too few" in text and "salary" in text for text in heard.notices)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(0, 20, 2))
 def test_the_audit_accepts_honest_noise_on_few_records(con: duckdb.DuckDBPyConnection, seed: int) -> None:
     con.execute(f"CREATE TABLE few AS FROM t LIMIT {1 + seed * 15}")
     noise = {"salary": "gaussian 50%", "age": "uniform 2 rounded", "share": "uniform 0.01 rounded"}
@@ -521,11 +490,9 @@ def test_the_audit_accepts_honest_noise_on_few_records(con: duckdb.DuckDBPyConne
 
 REFUSED: dict[str, tuple[dict[str, Any], type[PpdmError], str]] = {
     "no noise": ({"noise": []}, InvalidOption, "No column is to be randomized"),
-    "an unknown column": ({"noise": ["salry=gaussian 5"]}, UnknownColumn, "salry"),
     "noise twice": ({"noise": ["age=cells 5", "AGE=gaussian 5"]}, ColumnRoleError, "named twice"),
     "noise and keep": ({"noise": ["age=cells 5"], "keep": ["age"]}, ColumnRoleError, "both"),
     "noise and class": ({"noise": ["age=cells 5"], "class_column": "age"}, ColumnRoleError, "both"),
-    "text": ({"noise": ["job=gaussian 5"]}, InvalidSource, "not numbers"),
     "booleans": ({"noise": ["ill=cells 5"]}, InvalidSource, "not numbers"),
     "dates": ({"noise": ["born=gaussian 5"]}, InvalidSource, "DATE, not numbers"),
     "lists": ({"noise": ["tags=retain 0.5"]}, InvalidSource, "not categories"),
@@ -556,7 +523,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PpdmError], str]] = {
     "noise without a variance": ({"noise": ["age=gaussian 1e200"]}, InvalidOption, "too large for their"),
     "equal values in cells": (
         {"noise": ["same=cells 5 equal-frequency"], "ranges": {"same": (0, 7)}}, InvalidSource, "Almost all"),
-    "a count": ({"noise": ["age=cells 5"], "count_column": "id"}, InvalidOption, "several records"),
     "key and seed": ({"noise": ["age=gaussian 5"], "key_file": "k", "seed": 1}, InvalidOption, "exclude"),
     "records with equal values": (
         {"noise": ["age=gaussian 5"], "record": "age"}, InvalidSource, "NULL in 0 .* 74 different"),
@@ -565,7 +531,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PpdmError], str]] = {
     "an unknown record": ({"noise": ["age=gaussian 5"], "record": "nr"}, UnknownColumn, "nr"),
     "correlated uniform noise": (
         {"noise": ["age=uniform 5", "salary=gaussian 5"], "correlated": True}, InvalidOption, "not uniform"),
-    "correlation of one": ({"noise": ["age=gaussian 5"], "correlated": True}, InvalidOption, "than two"),
     "a taken name": ({"noise": ["age=gaussian 5"], "into": "t"}, NameTaken, "t"),
 }  # fmt: skip
 
@@ -614,26 +579,18 @@ def test_noise_on_large_numbers_that_lie_close_together_verifies(kind: str, firs
             db.randomize("t", noise=[f"n={kind} {scale / 1e6!r}"], into="lost", progress=False)
 
 
-def test_an_empty_table_is_refused(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("CREATE TABLE nobody AS FROM t LIMIT 0")
-    with pytest.raises(InvalidSource, match="no records"):
-        randomize(con, ["age=gaussian 5"], "nobody")
-
-
-def test_a_column_of_nulls_and_a_constant_one_are_randomized_on_a_given_range(
+def test_no_record_is_refused_and_one_record_or_a_column_of_nulls_is_randomized(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
-    con.execute("CREATE TABLE odd AS SELECT id, NULL::INTEGER AS empty, 7 AS same FROM t")
-    noise = ["empty=gaussian 5%", "same=gaussian 5%"]
-    release = randomize(con, noise, "odd", ranges={"empty": (0, 9), "same": (0, 100)})
-    assert release.verify().holds
-    assert con.execute("SELECT count(empty), count(DISTINCT same) > 5900 FROM safe").fetchall() == [(0, True)]
-
-
-def test_one_record_is_randomized(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("CREATE TABLE one AS FROM t LIMIT 1")
+    con.execute("CREATE TABLE nobody AS FROM t LIMIT 0; CREATE TABLE one AS FROM t LIMIT 1")
+    with pytest.raises(InvalidSource, match="no records"):
+        randomize(con, ["age=gaussian 5"], "nobody")
     noise = {"salary": "gaussian 5%", "age": "uniform 5 rounded", "job": "retain 0.5 of clerk,cook"}
     assert randomize(con, noise, "one", ranges={"salary": (0, 150_001), "age": (0, 99)}).verify().holds
+    con.execute("CREATE TABLE odd AS SELECT id, NULL::INTEGER AS empty, 7 AS same FROM t")
+    noise, ranges = {"empty": "gaussian 5%", "same": "gaussian 5%"}, {"empty": (0, 9), "same": (0, 100)}
+    assert randomize(con, noise, "odd", ranges=ranges, into="odds").verify().holds
+    assert con.execute("SELECT count(empty), count(DISTINCT same) > 5900 FROM odds").fetchall() == [(0, True)]
 
 
 # -- what is told -----------------------------------------------------------------------------------
@@ -651,11 +608,8 @@ def test_ranges_and_values_from_the_data_are_told(con: duckdb.DuckDBPyConnection
     assert "Ranges are taken from the data and released with the noise: salary, age." in text
     assert "Values are taken from the data and released with the noise: job." in text
     assert "edges of the cells of age are taken from the data" in text
-
-
-def test_nothing_is_told_of_ranges_and_values_that_are_given(con: duckdb.DuckDBPyConnection) -> None:
-    text = told(con, "age=cells 0,20,100", "job=retain 0.5 of clerk,nurse,cook", "unit=gaussian 1 on 0,1")
-    assert "taken from the data" not in text
+    given = "age=cells 0,20,100", "job=retain 0.5 of clerk,nurse,cook", "unit=gaussian 1 on 0,1"
+    assert "taken from the data" not in told(con, *given, into="given")
 
 
 def test_noise_finer_than_the_values_is_told(con: duckdb.DuckDBPyConnection) -> None:
@@ -664,6 +618,7 @@ def test_noise_finer_than_the_values_is_told(con: duckdb.DuckDBPyConnection) -> 
 
 
 def test_it_is_told_what_becomes_of_the_key(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    assert told(con, "age=cells 0,50,100", key_file=tmp_path / "key", into="cells") == ""
     assert "thrown away" in told(con, "age=gaussian 5", seed=None, into="one")
     assert "whoever knows it" in told(con, "age=gaussian 5", seed=5, into="two")
     kept = told(con, "age=gaussian 5", key_file=tmp_path / "key", into="three")
@@ -688,13 +643,6 @@ def test_an_earlier_release_with_other_noise_is_told(con: duckdb.DuckDBPyConnect
         assert "age of this table was randomized before" in text, into
         assert "this release and one" in text
     assert "before" not in told(con, "salary=gaussian 5", into="salaries")
-
-
-def test_what_is_only_in_cells_draws_nothing_and_tells_of_no_key(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
-) -> None:
-    text = told(con, "age=cells 0,50,100", key_file=tmp_path / "key")
-    assert text == ""
 
 
 # -- text that is carried ---------------------------------------------------------------------------
