@@ -2,7 +2,7 @@
 
 After a change that is meant, write the files anew and read the diff:
 
-    PPDM_REWRITE_GOLDEN=1 python -m pytest tests/methods/trees/test_tree_sql.py && git diff
+    PPDM_REWRITE_GOLDEN=1 python -m pytest tests/methods/top_down/test_search_sql.py && git diff
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from swap_releases import quoted
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import InvalidOption, InvalidSource, NameTaken, UnknownColumn, UnknownModel
+from ppdm_sql.errors import InvalidOption, InvalidSource, NameTaken, UnknownColumn
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, TreeNode
 from ppdm_sql.methods.trees.predicting import confusion
 from ppdm_sql.methods.trees.storing import Model, accuracy, check_model_name, store_model
@@ -77,22 +78,16 @@ def filled(con: duckdb.DuckDBPyConnection, names: tuple[str, ...], size: int = 3
         }
         for _ in range(size)
     ]
-    quoted = [f'''"{name.replace('"', '""')}"''' for name in records[0]]
     types = [*["DOUBLE"] * (len(names) - 1), "VARCHAR", "VARCHAR"]
-    con.execute(f"CREATE TABLE t ({', '.join(f'{n} {t}' for n, t in zip(quoted, types, strict=True))})")
-    con.executemany(
-        f"INSERT INTO t VALUES ({', '.join('?' * len(quoted))})", [[*record.values()] for record in records]
-    )
+    declared = [f"{quoted(name)} {kind}" for name, kind in zip(records[0], types, strict=True)]
+    con.execute(f"CREATE TABLE t ({', '.join(declared)})")
+    marks = ", ".join("?" * len(declared))
+    con.executemany(f"INSERT INTO t VALUES ({marks})", [[*record.values()] for record in records])
     return records
 
 
 def stored(con: duckdb.DuckDBPyConnection, tree: DecisionTree, name: str = "m", **more: Any) -> Model:
-    options: dict[str, Any] = {
-        "source": "t",
-        "parameters": {"level": 1},
-        "test": None,
-        "confusion": None,
-    } | more
+    options = {"source": "t", "parameters": {"level": 1}, "test": None, "confusion": None} | more
     return store_model(Engine(con), name, tree, **options)
 
 
@@ -102,14 +97,13 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
 
 def called(tree: DecisionTree, macro: str) -> str:
     """A call of the macro with the columns that the tree uses."""
-    arguments = [f'''"{name.replace('"', '""')}"''' for name in tree.used]
-    return f'''"{macro.replace('"', '""')}"({", ".join(arguments)})'''
+    return f"{quoted(macro)}({', '.join(map(quoted, tree.used))})"
 
 
 # -- prediction -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_macro_and_table_predict_what_a_walk_down_the_tree_does(seed: int) -> None:
     con, names = duckdb.connect(), HOSTILE if seed % 2 else ("x", "y", "job")
     tree, records = grown(12, seed, names=names), filled(con, names)
@@ -192,17 +186,20 @@ def test_parameters_of_the_macro_are_the_used_columns_in_the_order_of_the_table(
 
 def test_predicted_tables_hold_all_columns_or_those_that_are_named() -> None:
     con = duckdb.connect()
-    tree = grown(5)
     filled(con, ("x", "y", "job"))
-    model = stored(con, tree)
-    made = model.predict("t", into="p")
+    model = stored(con, grown(5))
+    assert sum(model.predict("t", into="p").classes.values()) == 300
     assert con.sql("FROM p").columns == ["x", "y", "job", "good", "predicted"]
-    assert sum(made.classes.values()) == 300
     model.predict("T", into="q", keep=["GOOD"], column="class")
-    assert con.sql("FROM q").columns == ["good", "class"]
     model.predict("t", into="r", keep=[])
-    assert con.sql("FROM r").columns == ["predicted"]
+    assert (con.sql("FROM q").columns, con.sql("FROM r").columns) == (["good", "class"], ["predicted"])
     assert rows(con, "SELECT good, predicted FROM p") == rows(con, "FROM q")
+    con.execute("ALTER TABLE t RENAME good TO Predicted")
+    with pytest.raises(InvalidOption, match="'predicted'"):
+        model.predict("t", into="s")
+    for taken in ("p", "T", "m"):
+        with pytest.raises(NameTaken):
+            model.predict("t", into=taken, keep=["x"])
 
 
 def test_an_empty_table_is_predicted_to_be_empty() -> None:
@@ -221,19 +218,6 @@ def test_all_missing_columns_are_named() -> None:
     with pytest.raises(UnknownColumn, match="'x', 'job', 'good'"):
         model.confusion("t")
     assert rows(con, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'p'") == [(0,)]
-
-
-def test_names_that_are_taken_are_refused() -> None:
-    con = duckdb.connect()
-    filled(con, ("x", "y", "job"))
-    model = stored(con, grown(5))
-    con.execute("ALTER TABLE t RENAME good TO Predicted")
-    with pytest.raises(InvalidOption, match="'predicted'"):
-        model.predict("t", into="p")
-    assert model.predict("t", into="p", keep=["x"]).column == "predicted"
-    for taken in ("p", "T", "m"):
-        with pytest.raises(NameTaken):
-            model.predict("t", into=taken, keep=["x"])
 
 
 def test_a_value_that_is_no_number_is_not_in_the_error() -> None:
@@ -329,28 +313,21 @@ def test_cuts_are_kept_to_the_last_bit_when_the_file_is_opened_again(tmp_path: P
             ]
 
 
-def test_a_dropped_model_leaves_nothing_and_others_stay() -> None:
-    con = duckdb.connect()
-    for name in ("m", "n"):
-        stored(con, grown(4), name)
-    db = ppdm_sql.open(con)
-    db.model("m").drop()
-    assert [row.model for row in db.models()] == ["n"]
-    assert rows(con, "SELECT DISTINCT model FROM ppdm.nodes") == [("n",)]
-    macros = "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE '%\\_predict' ESCAPE '\\'"
-    assert rows(con, macros) == [("n_predict",)]
-    stored(con, grown(5), "m")
-
-
-def test_hostile_names_of_models_are_names() -> None:
+def test_a_dropped_model_leaves_nothing_whatever_its_name_and_others_stay() -> None:
     con = duckdb.connect()
     name, tree = 'm"; DROP TABLE t; -- ü', grown(5)
     filled(con, ("x", "y", "job"))
     model = stored(con, tree, name)
+    stored(con, grown(4), "n")
     assert model.tree() == tree
     assert len(rows(con, f"SELECT {called(tree, f'{name}_predict')} FROM t")) == 300
-    ppdm_sql.open(con).model(name).drop()
-    assert ppdm_sql.open(con).models() == []
+    db = ppdm_sql.open(con)
+    db.model(name).drop()
+    assert [row.model for row in db.models()] == ["n"]
+    assert rows(con, "SELECT DISTINCT model FROM ppdm.nodes") == [("n",)]
+    macros = "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE '%\\_predict' ESCAPE '\\'"
+    assert rows(con, macros) == [("n_predict",)]
+    stored(con, tree, name)
     assert len(rows(con, "FROM t")) == 300
 
 
@@ -391,13 +368,3 @@ def test_a_failure_while_storing_leaves_nothing(monkeypatch: pytest.MonkeyPatch)
         stored(con, grown(3))
     assert ppdm_sql.open(con).models() == []
     assert rows(con, "SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'ppdm'") == [(0,)]
-
-
-def test_an_unknown_model_is_answered_with_those_that_exist() -> None:
-    con = duckdb.connect()
-    db = ppdm_sql.open(con)
-    with pytest.raises(UnknownModel, match="ppdm train"):
-        db.model("m")
-    stored(con, grown(3), "people")
-    with pytest.raises(UnknownModel, match="people"):
-        db.model("peple")

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from swap_releases import Heard
-from tree_cases import NOISE, both, flat_model, write_mixed
+from swap_releases import Heard, quoted
+from tree_cases import NOISE, both, write_mixed
 
 import ppdm_sql
 from ppdm_sql.errors import (
@@ -24,22 +24,10 @@ from ppdm_sql.errors import (
 )
 from ppdm_sql.methods.trees.model import MODES, DecisionTree
 
-HOSTILE = [
-    'a "b"',
-    "it's",
-    '"; DROP TABLE t; --',
-    "select",
-    "Größe ✓",
-    "a.b",
-    "class_text",
-    "code0",
-    "value0",
-    "node",
-    "v1",
-]
+HOSTILE = ['a "ß✓"', "it's", '"; DROP TABLE t; --', "select", "a.b", "class_text", "code0", "node", "v1"]
 RECONSTRUCTED = ("global", "byclass", "local")
-WAYS = ("byclass", "local")
-"""Ways of reconstructing; that of global is byclass's with one class."""
+WAYS = ("randomized", "local")
+"""The mode that does least and the one that does most; the reference is compared with all five."""
 
 
 @pytest.fixture
@@ -76,7 +64,7 @@ def catalogue(con: duckdb.DuckDBPyConnection) -> list[Any]:
 # -- agreement with the reference -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
 def test_trees_equal_the_reference_split_by_split_and_count_by_count(
     con: duckdb.DuckDBPyConnection, mode: str, seed: int
@@ -111,7 +99,7 @@ def test_the_functions_of_the_paper_give_the_tree_of_the_reference(
     assert found == expected
 
 
-@pytest.mark.parametrize("mode", ["randomized", *WAYS])
+@pytest.mark.parametrize("mode", WAYS)
 def test_neither_threads_nor_an_earlier_run_change_a_tree(
     mixed: duckdb.DuckDBPyConnection, mode: str
 ) -> None:
@@ -123,7 +111,7 @@ def test_neither_threads_nor_an_earlier_run_change_a_tree(
     assert trees[0] == trees[1]
 
 
-@pytest.mark.parametrize("mode", ["randomized", *WAYS])
+@pytest.mark.parametrize("mode", WAYS)
 def test_a_level_that_is_counted_in_parts_gives_the_same_tree(
     mixed: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
@@ -131,13 +119,6 @@ def test_a_level_that_is_counted_in_parts_gives_the_same_tree(
     whole = train(mixed, mode=mode, noise=noise, prune=False, into="whole").tree()
     monkeypatch.setattr("ppdm_sql.methods.trees.train.MOST_COUNTS", 1)
     assert train(mixed, mode=mode, noise=noise, prune=False, into="parts").tree() == whole
-
-
-def test_several_classes_and_categories_are_split(mixed: duckdb.DuckDBPyConnection) -> None:
-    tree = train(mixed, "originals", mode="original").tree()
-    assert tree.classes == ("maybe", "no", "yes")
-    assert {"a", "b", "d"} <= {*tree.used}
-    assert {tree.classes[leaf.label] for leaf in tree.leaves} == {*tree.classes}
 
 
 def test_function_1_is_found_from_originals_and_by_class(con: duckdb.DuckDBPyConnection) -> None:
@@ -162,7 +143,7 @@ def test_function_1_is_found_from_originals_and_by_class(con: duckdb.DuckDBPyCon
 # -- training and prediction agree ------------------------------------------------------------------
 
 
-def predicted(con: duckdb.DuckDBPyConnection, table: str, tree: DecisionTree) -> list[tuple[int, ...]]:
+def predicted(tree: DecisionTree) -> list[tuple[int, ...]]:
     """The training records by class and predicted class, as the tree's counts say."""
     matrix = [[0] * len(tree.classes) for _ in tree.classes]
     for leaf in tree.leaves:
@@ -171,14 +152,7 @@ def predicted(con: duckdb.DuckDBPyConnection, table: str, tree: DecisionTree) ->
     return [tuple(row) for row in matrix]
 
 
-def test_the_macro_sends_training_records_where_the_training_sent_them(
-    mixed: duckdb.DuckDBPyConnection,
-) -> None:
-    model = train(mixed, prune=False, min_split=20, test="t")
-    assert model.row().confusion == tuple(predicted(mixed, "t", model.tree()))
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(
     st.lists(
         st.tuples(
@@ -200,7 +174,7 @@ def test_any_tiny_table_gives_a_tree_that_predicts_as_it_counted(
         ranges = {"x": (0, 1.4)}
         model = train(con, min_split=2, prune=False, intervals=intervals, ranges=ranges, test="t")
         tree = model.tree()
-        assert model.row().confusion == tuple(predicted(con, "t", tree))
+        assert model.row().confusion == tuple(predicted(tree))
         assert sum(tree.root.counts) == len(rows)
         for node in tree.nodes:
             if children := tree.children(node):
@@ -212,22 +186,19 @@ def test_any_tiny_table_gives_a_tree_that_predicts_as_it_counted(
 # -- odd tables -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["randomized", *WAYS])
-def test_one_class_gives_one_leaf(mixed: duckdb.DuckDBPyConnection, mode: str) -> None:
+@pytest.mark.parametrize("mode", WAYS)
+def test_tiny_tables_and_one_class_give_a_tree(mixed: duckdb.DuckDBPyConnection, mode: str) -> None:
+    noise = NOISE if mode in RECONSTRUCTED else {}
+    for records in (1, 25):
+        mixed.execute(f"CREATE TABLE few{records} AS FROM t LIMIT {records}")
+        tree = train(mixed, f"few{records}", mode=mode, noise=noise, min_split=2, into=f"m{records}").tree()
+        assert tree.root.records == records
     mixed.execute("CREATE TABLE one AS FROM t WHERE class = 'no'")
-    tree = train(mixed, "one", mode=mode, noise=NOISE if mode in RECONSTRUCTED else {}).tree()
+    tree = train(mixed, "one", mode=mode, noise=noise).tree()
     assert (len(tree.nodes), tree.classes) == (1, ("no",))
 
 
-@pytest.mark.parametrize("mode", ["randomized", *WAYS])
-@pytest.mark.parametrize("records", [1, 25])
-def test_tiny_tables_give_a_tree(con: duckdb.DuckDBPyConnection, mode: str, records: int) -> None:
-    write_mixed(con, seed=5, records=records)
-    tree = train(con, mode=mode, noise=NOISE if mode in RECONSTRUCTED else {}, min_split=2).tree()
-    assert tree.root.records == records
-
-
-@pytest.mark.parametrize("mode", ["randomized", *WAYS])
+@pytest.mark.parametrize("mode", WAYS)
 def test_constant_columns_and_columns_of_nulls_split_nothing(
     mixed: duckdb.DuckDBPyConnection, mode: str
 ) -> None:
@@ -243,27 +214,19 @@ def test_constant_columns_and_columns_of_nulls_split_nothing(
     assert sum("has no values" in text for text in heard.notices) == 2
 
 
-@pytest.mark.parametrize("mode", WAYS)
-def test_a_noisy_column_of_nulls_splits_nothing(mixed: duckdb.DuckDBPyConnection, mode: str) -> None:
-    mixed.execute("CREATE TABLE u AS SELECT * REPLACE (NULL::DOUBLE AS a) FROM t")
-    assert "a" not in train(mixed, "u", mode=mode, noise=NOISE).tree().used
-
-
-@pytest.mark.parametrize("mode", WAYS)
-@pytest.mark.parametrize("level", ["0.1%", "100000%"])
-def test_extreme_noise_gives_a_tree(mixed: duckdb.DuckDBPyConnection, mode: str, level: str) -> None:
-    noise = {"a": f"gaussian {level} on 0,1", "b": f"uniform {level} on 0,30 whole rounded"}
-    tree = train(mixed, mode=mode, noise=noise).tree()
-    assert tree.root.records == 1500
-
-
-@pytest.mark.parametrize("mode", WAYS)
-def test_values_far_outside_the_range_count_to_its_ends(mixed: duckdb.DuckDBPyConnection, mode: str) -> None:
-    mixed.execute("UPDATE t SET a = a + 1e9 WHERE rowid % 50 = 0")
-    mixed.execute("UPDATE t SET a = '-Infinity' WHERE rowid % 50 = 1")
-    mixed.execute("UPDATE t SET a = 'NaN' WHERE rowid % 50 = 2")
+@pytest.mark.parametrize("mode", RECONSTRUCTED[1:])
+def test_noisy_columns_of_nulls_extreme_noise_and_values_far_outside_give_a_tree(
+    mixed: duckdb.DuckDBPyConnection, mode: str
+) -> None:
+    for level in ("0.1%", "100000%"):
+        noise = {"a": f"gaussian {level} on 0,1", "b": f"uniform {level} on 0,30 whole rounded"}
+        assert train(mixed, mode=mode, noise=noise, into=f"m{level}").tree().root.records == 1500
+    for number, value in enumerate(("a + 1e9", "'-Infinity'", "'NaN'")):
+        mixed.execute(f"UPDATE t SET a = {value} WHERE rowid % 50 = {number}")
     tree = train(mixed, mode=mode, noise=NOISE).tree()
     assert all(0 < node.cut < 1 for node in tree.nodes if node.column == "a" and node.cut is not None)
+    mixed.execute("UPDATE t SET a = NULL")
+    assert "a" not in train(mixed, mode=mode, noise=NOISE, into="nulls").tree().used
 
 
 def test_records_without_a_class_are_left_out_and_counted(mixed: duckdb.DuckDBPyConnection) -> None:
@@ -292,7 +255,7 @@ def test_a_range_sets_the_cells_of_a_plain_column(con: duckdb.DuckDBPyConnection
 
 def test_a_column_named_by_the_user_may_have_any_name(con: duckdb.DuckDBPyConnection) -> None:
     write_mixed(con, seed=6, records=400)
-    shown = ", ".join(f"a + {place} * b AS {_quoted(name)}" for place, name in enumerate(HOSTILE))
+    shown = ", ".join(f"a + {place} * b AS {quoted(name)}" for place, name in enumerate(HOSTILE))
     con.execute(f'CREATE TABLE "odd; name" AS SELECT {shown}, d AS "tex""t", class AS "cl""ass" FROM t')
     noise = {HOSTILE[0]: "gaussian 1 on 0,1", HOSTILE[2]: "uniform 5 on 0,99"}
     for mode in MODES:
@@ -306,15 +269,10 @@ def test_a_column_named_by_the_user_may_have_any_name(con: duckdb.DuckDBPyConnec
     assert con.execute("SELECT count(*) FROM t").fetchone() == (400,)
 
 
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
 # -- released columns -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES[1:])
+@pytest.mark.parametrize("mode", WAYS)
 def test_a_release_knows_its_noise(mixed: duckdb.DuckDBPyConnection, mode: str) -> None:
     db = ppdm_sql.open(mixed)
     noise = {"a": "gaussian 0.25 on 0,1", "b": "cells 0,10,20,31", "d": "retain 0.8"}
@@ -342,15 +300,12 @@ def test_released_intervals_are_split_as_the_numbers_they_stand_for(
 # -- refusals and leftovers -------------------------------------------------------------------------
 
 BAD: list[tuple[dict[str, Any], type[PpdmError], str]] = [
-    ({"mode": "best"}, InvalidOption, "no mode 'best'"),
     ({"class_column": "clas"}, UnknownColumn, "'clas'"),
-    ({"columns": ["aa"]}, UnknownColumn, "'aa'"),
     ({"columns": ["a", "class"]}, ColumnRoleError, "'class'"),
     ({"columns": ["day"]}, InvalidSource, "DATE"),
     ({"columns": ["id"], "noise": {"id": "gaussian 1 on 0,1"}, "mode": "local"}, InvalidSource, "'id'"),
     ({"columns": ["id"]}, InvalidSource, "more than 256"),
     ({"class_column": "id"}, InvalidSource, "more than 256"),
-    ({"mode": "byclass"}, InvalidOption, "Nothing is known of the noise"),
     ({"mode": "byclass", "noise": NOISE, "columns": ["c"]}, InvalidOption, "nothing to reconstruct"),
     ({"mode": "original", "noise": NOISE}, InvalidOption, "--noise"),
     ({"intervals": 1}, InvalidOption, "--intervals 1"),
@@ -431,40 +386,22 @@ def test_pruning_takes_back_splits_that_chance_made(con: duckdb.DuckDBPyConnecti
     assert len(train(con, into="pruned").tree().nodes) == 1
 
 
-def test_a_model_survives_the_file_and_equals_what_was_grown(mixed: duckdb.DuckDBPyConnection) -> None:
-    model = train(mixed, mode="byclass", noise=NOISE)
-    again = ppdm_sql.open(mixed).model("M").tree()
-    assert flat_model(model.tree()) == flat_model(again)
-
-
-def write_collated(con: duckdb.DuckDBPyConnection) -> None:
-    """The tables ``plain`` and ``collated``: letters in capitals tell the class, and are another class."""
+def test_a_collation_merges_neither_categories_nor_classes(con: duckdb.DuckDBPyConnection) -> None:
+    """Letters in capitals tell the class, and are another class."""
     for name, collation in (("plain", ""), ("collated", "COLLATE NOCASE")):
         con.execute(f"CREATE TABLE {name} (job VARCHAR {collation}, x DOUBLE, class VARCHAR {collation})")
         con.execute(
             f"INSERT INTO {name} SELECT if(i % 2 = 0, 'cook', 'COOK'), i % 7, if(i % 2 = 0, 'Y', 'y') "
             "FROM range(400) AS r (i)"
         )
-
-
-def test_a_collation_merges_neither_categories_nor_classes(con: duckdb.DuckDBPyConnection) -> None:
-    write_collated(con)
-    plain, collated = (
-        train(con, table, mode="original", into=f"m_{table}", test=table) for table in ("plain", "collated")
-    )
+    plain, collated = (train(con, name, mode="original", into=f"m_{name}") for name in ("plain", "collated"))
     tree = collated.tree()
     assert tree == plain.tree()
     assert (tree.classes, tree.root.counts, len(tree.leaves)) == (("Y", "y"), (200, 200), 2)
-    assert collated.row().confusion == ((200, 0), (0, 200))
-
-
-def test_a_collation_does_not_change_what_is_predicted(con: duckdb.DuckDBPyConnection) -> None:
-    write_collated(con)
-    model = train(con, "plain", mode="original")
-    assert model.predict("collated", into="p").classes == {"Y": 200, "y": 200}
+    assert collated.predict("collated", into="p").classes == {"Y": 200, "y": 200}
     con.execute("SET default_collation = 'NOCASE'")
-    assert model.confusion("plain") == model.confusion("collated") == ((200, 0), (0, 200))
-    wrong = "SELECT count(*) FROM collated WHERE m_predict(job)::BLOB <> class::BLOB"
+    assert plain.confusion("plain") == collated.confusion("collated") == ((200, 0), (0, 200))
+    wrong = "SELECT count(*) FROM collated WHERE m_plain_predict(job)::BLOB <> class::BLOB"
     assert con.execute(wrong).fetchall() == [(0,)]
 
 
