@@ -108,6 +108,10 @@ class Constraints:
         """Whether there are limits that a refinement can bring a state back to."""
         return not self.lasting.all()
 
+    def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
+        """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
+        return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
+
     def worse(self, measured: Floats, other: Floats) -> Floats:
         return np.where(self._direction > 0, np.fmax(measured, other), np.fmin(measured, other))
 
@@ -368,6 +372,7 @@ class AllowedConstraints(Constraints):
         super().__init__([*self.asked, *[more] * (2 if weighed else 1)], attribute_count)
         self.weighed = weighed
         self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
+        self._sizes[:, len(self.asked) :] = False
         self.kept_from, self.least = self.least, np.zeros(attribute_count, dtype=np.int64)
 
     @property
@@ -399,6 +404,11 @@ class AllowedConstraints(Constraints):
     def possible(self, measured: Floats) -> NDArray[np.bool_]:
         """Tell which states may be performed: those that are valid."""
         return self.valid(measured)
+
+    def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
+        """No class is larger than its smallest part, and that is kept if it is too large to be left out."""
+        bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
+        return np.where((smallest > self.most)[:, None], bound, after)
 
     def worst(self, measured: Floats) -> int:
         """Give what a run is said to be near to: the share."""

@@ -319,24 +319,18 @@ class CandidateParts:
 
 
 def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> CandidateParts:
-    """Number the parts that candidates make, attribute by attribute."""
+    """Number the parts that candidates make."""
     parts, owner, rests = dict[int, Codes](), list[int](), set[int]()
-    of_attribute: dict[int, list[int]] = {}
-    for number, (attribute, _) in enumerate(candidates):
-        of_attribute.setdefault(attribute, []).append(number)
-    for attribute, numbers in of_attribute.items():
-        cut, first = cuts[attribute], len(owner)
-        if cut.disjoint:
-            parts[attribute] = np.full(len(cut.parts), -1)
-            for number in numbers:
-                for codes in cut.split(candidates[number][1]):
-                    parts[attribute][codes] = len(owner)
-                    owner.append(number)
-        else:  # each takes out the value whose code it is
-            parts[attribute] = np.where(cut.parts == 0, -1, -2)
-            parts[attribute][[candidates[n][1] for n in numbers]] = first + np.arange(len(numbers))
-            owner += numbers
-            rests.add(attribute)
+    for number, (attribute, candidate) in enumerate(candidates):
+        cut = cuts[attribute]
+        if attribute not in parts:
+            parts[attribute] = (
+                np.full(len(cut.parts), -1) if cut.disjoint else np.where(cut.parts == 0, -1, -2)
+            )
+            rests |= set() if cut.disjoint else {attribute}
+        for codes in cut.split(candidate):
+            parts[attribute][codes] = len(owner)
+            owner.append(number)
     return CandidateParts(parts, owner, rests)
 
 

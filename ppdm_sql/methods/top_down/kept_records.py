@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut, TaxonomyCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
-from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules, all_asked, settled
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules
 
 
 class KeptRecords(NamedTuple):
@@ -70,6 +72,8 @@ def _kept(
     engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
 ) -> tuple[Table, int]:
     """Give the atoms in good classes, by the codes that they have, and their records."""
+    from ppdm_sql.methods.top_down.left_out_measure import all_asked, settled
+
     asked = all_asked(atoms, constraints.asked)
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     columns += [f"c{position}" for position in range(len(atoms.coded))]
@@ -92,6 +96,8 @@ def _kept(
 
 
 def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: Asked) -> KeyedRules:
+    from ppdm_sql.methods.top_down.left_out_measure import KeyedRules
+
     def totals(column: int) -> list[int]:
         query = f"SELECT c{column} AS c, sum(n)::BIGINT AS n FROM {rows} GROUP BY ALL"
         held: dict[int, int] = dict(engine.query(query, step="shares"))

@@ -2,10 +2,12 @@
 
 PDA (Wang, Fung, Yu 2005, Algorithm 1) and TDS (Fung, Wang, Yu 2005) are this loop with other cuts.
 
-Every open candidate is measured in each state, all that the last step can have changed in one statement; the
-others keep their numbers. What breaks a limit once breaks it ever after (PDA, Corollary 3.1), so it is
-dropped; of an interval another boundary takes the place of one that falls. Disclosures of one attribute are
-decided many at a time: along the path that the present numbers foretell, as far as they come out as foretold.
+Measuring a state is the expensive part, so the loop is lazy. A number measured for a candidate in an earlier
+state can only have become worse (PDA, Corollary 3.1), so it bounds the candidate's score, equation (1), from
+above; only a candidate that tops this order is measured in the present state. An interval is another matter:
+where its best boundary falls, one takes its place that may lose nothing, so only its gain bounds its score in
+a later state. Disclosures of one attribute are decided many at a time: along the
+path that the present order foretells, as far as the numbers come out as foretold.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +34,19 @@ from ppdm_sql.methods.top_down.cuts import (
     disclosures,
 )
 from ppdm_sql.methods.top_down.interval_cuts import NO_SPLIT, IntervalCut, first_best
-from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, ShownDetail
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, PrivacyLoss, Rounding, Worth, nine_digits
+from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.progress import Progress
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure
 
 logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 16, 1 << 16
-"""Disclosures on the first path, and on the longest; where all came true, the next is four times as long."""
+"""Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
 WEIGHED = 64
 """Disclosures on a path where records left out are weighed."""
 TIED, SAME = 2e-9, 1e-11
@@ -81,8 +86,33 @@ class Scored:
     scores: Floats
 
 
-Decided = list[tuple[RefinementStep, Floats]]
-"""Steps of one attribute that follow each other, with the numbers of their states."""
+class Ranking:
+    """The open candidates of a state, by attribute, with the rule by which scores are equal."""
+
+    def __init__(self, scored: Sequence[Scored], rounding: Rounding) -> None:
+        self._attributes = np.concatenate([np.full(len(s.ids), a) for a, s in enumerate(scored)])
+        self._ids, self._gains, self._losses, self._scores = (
+            np.concatenate([getattr(s, name) for s in scored])
+            for name in ("ids", "gains", "losses", "scores")
+        )
+        self._order = rounding(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def best(self) -> RefinementStep:
+        """The best candidate; the first on ties."""
+        row = int(self._order.argmax())
+        candidate = int(self._attributes[row]), int(self._ids[row])
+        return RefinementStep(
+            candidate, *(float(of[row]) for of in (self._scores, self._gains, self._losses))
+        )
+
+    def ordered(self) -> Iterable[Candidate]:
+        """Give all candidates, best first."""
+        order = np.argsort(-self._order, kind="stable")
+        return ((int(self._attributes[row]), int(self._ids[row])) for row in order)
 
 
 class Refinement:
@@ -115,14 +145,19 @@ class Refinement:
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
         self._shown = shown
         if shown is not None:
-            cast(AllowedMeasure, measure).show(shown.by_code, shown.more)
+            cast("AllowedMeasure", measure).show(shown.by_code, shown.more)
         self._weighs_boundaries = shown is not None and gains is None and measure.weighs_boundaries
+        self._weighed = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less what is hidden
+        self._free = [~alive for alive in self._alive]  # left nothing more out, so these scores never rise
+        self._hidden = 0.0  # what records that are left out would show, as a mean over all
         root = measure.state(cuts)
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
-        self._numbers = [np.tile(root, (size, 1)) for size in sizes]  # of the states after candidates
+        # Of what is not measured yet only this is known: no state is better than the most general one.
+        self._known = [np.tile(root, (size, 1)) for size in sizes]
         self._fresh = [np.zeros(size, dtype=bool) for size in sizes]  # measured in this state
-        self._decided: Decided = []
-        self._candidates, self._at_first, self._length = 0, 0, SHORTEST
+        self._decided: list[tuple[RefinementStep, Floats]] = []
+        self._beyond: list[tuple[Candidate, Floats]] = []  # measured in the state that these steps lead to
+        self._candidates, self._at_first, self._length, self._broke = 0, 0, SHORTEST, False
         # Others make new candidates as they go, so that it would say nothing of how many some are left.
         self._only_disclosures = all(isinstance(cut, (SuppressionCut, ClosedCut)) for cut in cuts)
 
@@ -137,7 +172,10 @@ class Refinement:
             elif room == 0:
                 self.stop("max-steps")
             else:
-                self.perform(room)
+                if self._decided:
+                    self._perform_decided(room)
+                else:
+                    self.perform(step)
                 self.report(progress)
         self._constraints.require_reached(self.state.measured, len(self.state.steps))
         return self.state
@@ -147,28 +185,35 @@ class Refinement:
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
-        self._reopen()
-        self._measure_all()
+        if self._constraints.repairable:
+            self._reopen()
+        eager = self._constraints.repairable or self._gains is not None
+        if eager or (self._shown is not None and not self._constraints.monotone):
+            while self._measure_all():  # a boundary that fell may have others in its place
+                pass
         if self._constraints.repairable:
             self._refuse_broken()
         while True:
-            self._candidates, best = self._rank()
-            if best is None or self._fresh[best.candidate[0]][best.candidate[1]]:
-                break
-            self._weigh_boundaries(best.candidate[0])
-        self._at_first = self._at_first or self._candidates
-        if best is None or interrupted():
-            return None
-        attribute, candidate = best.candidate
-        path = self._follow_path(attribute) if self._goes_on(attribute) else []
-        self._decided = path or [(best, self._numbers[attribute][candidate].copy())]
-        return self._decided[0][0]
+            ranking = self._rank()
+            self._candidates = len(ranking)
+            self._at_first = self._at_first or self._candidates
+            if not len(ranking) or interrupted():
+                return None
+            # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
+            # its own score is no bound any more.
+            best = ranking.best
+            attribute, candidate = best.candidate
+            if self._fresh[attribute][candidate]:
+                return best
+            self._ask(ranking)
+            if self._decided:
+                return self._decided[0][0]
 
-    def perform(self, most: int | None = None) -> None:
-        """Perform the best step, and those after it that are decided, too: ``most`` at most."""
-        decided = self._decided[:most]
-        self._perform([step for step, _ in decided], decided[-1][1])
-        self._candidates -= len(decided) - 1
+    def perform(self, step: RefinementStep) -> None:
+        attribute, candidate = step.candidate
+        self._broke &= self.state.cuts[attribute].disjoint
+        self._perform([step], self._known[attribute][candidate].copy())
+        self._reopen()
 
     def _perform(self, steps: list[RefinementStep], measured: Floats) -> None:
         """Perform steps of one attribute, of which the last leads to a state of these numbers."""
@@ -178,10 +223,9 @@ class Refinement:
         cuts = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :])
         if self._shown is not None:
             gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
-            self._shown.perform(attribute, cut, candidates, gains)
-            cast(AllowedMeasure, self._measure).show(self._shown.by_code, self._shown.more)
+            self._show(attribute, after, candidates, gains)
         if self._shown is not None or not self._measure.exact:
-            measured = self._measure.state(cuts)
+            measured = self._measured(cuts)
         if self._shown is not None and len(steps) == 1:
             loss = float(self.loss.of(attribute, state.measured, measured[None])[0])
             steps = [replace(steps[0], loss=loss)]
@@ -189,6 +233,38 @@ class Refinement:
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
         self._carry(attribute)
+
+    def _measured(self, cuts: Cuts) -> Floats:
+        """Measure the state after a step; where more is hidden then, nothing foretells the next steps."""
+        measured = self._measure.state(cuts)
+        if self._shown is not None:
+            hidden, self._hidden = self._hidden, self._shown.total - float(measured[-1])
+            self._broke |= self._hidden > hidden
+        return measured
+
+    def _show(self, attribute: int, after: Cut, candidates: Sequence[int], gains: Floats) -> None:
+        """Let the labels of the parts that candidates of one attribute make show more."""
+        cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
+        assert self._shown is not None
+        self._shown.perform(attribute, cut, candidates, gains)
+        measure.show(self._shown.by_code, self._shown.more)
+        if isinstance(cut, IntervalCut):
+            (candidate,) = candidates
+            self._weighed[attribute][np.concatenate(cut.split(candidate))] = np.inf
+        elif not cut.disjoint:  # what others gain changes with what is left
+            ids = after.candidates
+            more = self._wishes.weigh(attribute, after.gains - cut.gains[_places(cut, ids)])
+            self._weighed[attribute][ids] += np.maximum(more, 0.0)
+
+    def _perform_decided(self, most: int | None) -> None:
+        """Perform disclosures that are decided; all their states keep all limits."""
+        decided = self._decided[:most]
+        del self._decided[:most]
+        self._perform([step for step, _ in decided], decided[-1][1])
+        self._candidates -= len(decided) - 1
+        if self._beyond and not self._decided:
+            candidates, numbers = zip(*self._beyond, strict=True)
+            self._learn(candidates, np.array(numbers))
 
     def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
         return before if self._constraints.valid(measured) else steps + 1
@@ -213,58 +289,55 @@ class Refinement:
         logger.info("round %d: %d%s candidates left, nearest to its limit: %s", number, left, of, worst)
         progress.update(step=number, candidates=f"{left}{of}", worst=worst)
 
-    # -- scores -----------------------------------------------------------------------------------
+    # -- scores, and bounds of them ---------------------------------------------------------------
 
-    def _rank(self) -> tuple[int, RefinementStep | None]:
-        """Count the candidates, and give the best one; the first on ties."""
+    def _rank(self) -> Ranking:
+        """Score the open candidates; numbers not measured in this state are bounds."""
         cuts, before = self.state.cuts, self.state.measured
         if self._gains is not None:  # in one statement
             opened = [(a, c) for a, cut in enumerate(cuts) for c in self._open(a, cut)[0].tolist()]
             self._gains.of(cuts, opened)
-        scored = [self._scored(a, cut, before) for a, cut in enumerate(cuts)]
-        scores = self._rounding(np.concatenate([of.scores for of in scored]))
-        row = int(scores.argmax()) if len(scores) else 0
-        for attribute, of in enumerate(scored):
-            if row < len(of.ids):
-                numbers = (float(each[row]) for each in (of.scores, of.gains, of.losses))
-                return len(scores), RefinementStep((attribute, int(of.ids[row])), *numbers)
-            row -= len(of.ids)
-        return 0, None
+        return Ranking([self._scored(a, cut, before) for a, cut in enumerate(cuts)], self._rounding)
 
     def _scored(self, attribute: int, cut: Cut, before: Floats) -> Scored:
-        ids, gains = self._open(attribute, cut)
+        ids, smallest, gains = self._open(attribute, cut)
         if self._gains is not None:
             gains = self._own_gains(attribute, ids)
             told = gains > self._gains.least
-            ids, gains = ids[told], gains[told]
-        gains, numbers = self._weigh(attribute, gains), self._numbers[attribute][ids]
+            ids, smallest, gains = ids[told], smallest[told], gains[told]
+        gains = self._weigh(attribute, gains)
         if self._shown is not None:
-            # no step shows more than what it gains where it leaves nobody out
-            scores = np.where(self._fresh[attribute][ids], numbers[:, -1], gains)
+            scores = self._scores_at_most(attribute, ids, gains)
             told = scores >= LEAST_GAIN
             return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
-        losses = self.loss.of(attribute, before, numbers)
+        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
         return Scored(ids, gains, losses, self.loss.score(gains, losses))
 
-    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Floats]:
+    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid and gain something, as :meth:`_possible` gives them."""
-        ids, gains = self._possible(attribute, cut)
+        ids, smallest, gains = self._possible(attribute, cut)
         if self._loses or self._gains is not None:
-            return ids, gains
+            return ids, smallest, gains
         told = gains >= LEAST_GAIN
-        return ids[told], gains[told]
+        return ids[told], smallest[told], gains[told]
 
-    def _possible(self, attribute: int, cut: Cut) -> tuple[Codes, Floats]:
-        """List the candidates that may be valid, each with its gain."""
+    def _possible(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
+        """List the candidates that may be valid, each with the records of its smallest part and its gain."""
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
-        ids, least = cut.candidates, self._constraints.least[attribute]
-        possible = self._open_now(attribute)[ids] & (cut.smallest >= least)
+        smallest, ids = cut.smallest, cut.candidates
+        possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
-        return ids[possible], cut.gains[possible]
+        return ids[possible], smallest[possible], cut.gains[possible]
 
     def _weigh(self, attribute: int, gains: Floats) -> Floats:
         return self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
+
+    def _scores_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
+        """Give what scores are, or at most can be, where records left out are weighed."""
+        bounds = self._weighed[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden)
+        bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
+        return np.asarray(np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds))
 
     def _gained_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
         """Bound what candidates gain, of which it is known what they would if no record were left out."""
@@ -273,6 +346,13 @@ class Refinement:
             return gains
         kept = cut.counts[ids].sum(axis=1) >= limits.kept_from[attribute]
         return np.where(kept, gains, 0.0) * (1 + 1e-12)  # what is measured may be added up in another order
+
+    def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
+        """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
+        known = self._constraints.bounded(attribute, self._known[attribute][ids], smallest)
+        if self._tries_others(attribute):  # of which a smaller gain may come without any loss
+            known = np.where(self._fresh[attribute][ids, None], known, before)
+        return known
 
     def _tries_others(self, attribute: int) -> bool:
         """Whether another candidate takes the place of one that falls."""
@@ -295,23 +375,29 @@ class Refinement:
 
     def _learn(self, candidates: Sequence[Candidate], numbers: Floats) -> None:
         """Take fresh numbers; a candidate that breaks a limit falls, for good where nothing mends it."""
-        attributes, ids = np.array(candidates, dtype=np.int64).T
+        fallen = dict[int, list[int]]()
         possible = self._constraints.possible(numbers)
-        for attribute in np.unique(attributes).tolist():
-            here = attributes == attribute
-            self._numbers[attribute][ids[here]] = numbers[here]
-            self._fresh[attribute][ids[here]] = True
-            if len(fallen := ids[here & ~possible]):
-                self._fell(attribute, fallen)
-                self._offer_others(attribute)
+        for (attribute, candidate), row, holds in zip(candidates, numbers, possible, strict=True):
+            self._known[attribute][candidate] = row
+            self._fresh[attribute][candidate] = True
+            if self._shown is not None and self._constraints.monotone and self._gains is None:
+                left_out = cast(AllowedConstraints, self._constraints).left_out
+                free = bool(row[left_out] == self.state.measured[left_out])
+                self._free[attribute][candidate] = free
+                self._weighed[attribute][candidate] = row[-1] - (0.0 if free else self._hidden)
+            if not holds:
+                fallen.setdefault(attribute, []).append(candidate)
+        for attribute, some in fallen.items():
+            self._fell(attribute, some)
+            self._offer_others(attribute)
 
-    def _fell(self, attribute: int, candidates: Codes) -> None:
+    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
         """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
         if self._constraints.monotone:
-            self._alive[attribute][candidates] = False
+            self._alive[attribute][list(candidates)] = False
         else:
-            self._refused[attribute][candidates] = True
+            self._refused[attribute][list(candidates)] = True
 
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
@@ -329,14 +415,20 @@ class Refinement:
         self.state = replace(self.state, cuts=cuts)
 
     def _carry(self, performed: int) -> None:
-        """Keep the numbers that a step cannot change."""
+        """Keep what is known after a step: what it cannot change stays fresh, the rest becomes a bound."""
         now, limits = self.state.measured, self._constraints
-        lasts = limits.only_worse and not (limits.repairable or limits.adds_up)
-        for attribute, (numbers, fresh) in enumerate(zip(self._numbers, self._fresh, strict=True)):
-            numbers[:, limits.apart[attribute]] = now[limits.apart[attribute]]
-            if lasts and attribute == performed and self.state.cuts[attribute].disjoint:
-                numbers[:] = limits.worse(numbers, now)  # their groups are others than were split
-            elif not lasts or self._measure.shares_groups(performed, attribute):
+        for attribute, (known, fresh) in enumerate(zip(self._known, self._fresh, strict=True)):
+            if not limits.only_worse:  # without its outliers a state can be better
+                known[:] = now
+                fresh[:] = False
+                continue
+            apart = limits.apart[attribute]
+            known[:, apart] = now[apart]
+            if limits.repairable or limits.adds_up:
+                fresh[:] = False
+            elif attribute == performed and self.state.cuts[attribute].disjoint:
+                known[:] = limits.worse(known, now)  # their groups are others than were split
+            elif self._measure.shares_groups(performed, attribute):
                 fresh[:] = False
 
     def _reopen(self) -> None:
@@ -352,36 +444,30 @@ class Refinement:
 
     def _refuse_broken(self) -> None:
         """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
-        pairs = list(zip(self._numbers, self._fresh, strict=True))
-        valid = [self._constraints.valid(numbers) & fresh for numbers, fresh in pairs]
+        valid = [
+            self._constraints.valid(known) & fresh
+            for known, fresh in zip(self._known, self._fresh, strict=True)
+        ]
         if not any(some.any() for some in valid) and not self._constraints.valid(self.state.measured):
-            valid = [self._constraints.possible(numbers) & fresh for numbers, fresh in pairs]
+            pairs = zip(self._known, self._fresh, strict=True)
+            valid = [self._constraints.possible(known) & fresh for known, fresh in pairs]
         for refused, some in zip(self._refused, valid, strict=True):
             refused[:] = ~some
 
     # -- what is measured next --------------------------------------------------------------------
 
-    def _unknown(self, attribute: int) -> Codes:
-        """List the candidates of an attribute that are not measured in this state."""
-        cut = self.state.cuts[attribute]
-        # what a disclosure does not gain yet, it may further along a path
-        ids, _ = (self._open if cut.disjoint else self._possible)(attribute, cut)
-        return ids[~self._fresh[attribute][ids]]
+    def _unknown(self, attributes: Iterable[int]) -> list[Candidate]:
+        """List the open candidates of attributes that are not measured in this state."""
+        opened = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
+        return [(a, c) for a, ids in opened for c in ids[~self._fresh[a][ids]].tolist()]
 
-    def _measure_all(self) -> None:
-        """Measure what is open, and then what took the place of boundaries that fell."""
-        attributes = [a for a in range(len(self.state.cuts)) if not self._weighs(a)]
-        while candidates := [(a, c) for a in attributes for c in self._unknown(a).tolist()]:
-            of = self.state.cuts, self.state.measured, candidates
-            if self._shown is None:
-                numbers = self._measure.after(*of)
-            else:
-                numbers = cast(AllowedMeasure, self._measure).weighed_after(*of, self._values(candidates))
-            self._learn(candidates, numbers)
-
-    def _weighs(self, attribute: int) -> bool:
-        """Whether all boundaries of an attribute's intervals are weighed together, which costs more."""
-        return self._weighs_boundaries and self._tries_others(attribute)
+    def _measure_some(self, candidates: Sequence[Candidate]) -> None:
+        of = self.state.cuts, self.state.measured, candidates
+        if self._shown is None:
+            numbers = self._measure.after(*of)
+        else:
+            numbers = cast("AllowedMeasure", self._measure).weighed_after(*of, self._values(candidates))
+        self._learn(candidates, numbers)
 
     def _values(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """Give what candidates show the records of their parts."""
@@ -393,10 +479,10 @@ class Refinement:
             values |= zip(((attribute, candidate) for candidate in ids.tolist()), own, strict=True)
         return [values[candidate] for candidate in candidates]
 
-    def _weigh_boundaries(self, attribute: int) -> None:
-        """Let the boundary of the best score stand for each interval of which none is measured."""
-        ids, cut = self._unknown(attribute), cast(IntervalCut, self.state.cuts[attribute])
-        measure, limits = cast(AllowedMeasure, self._measure), cast(AllowedConstraints, self._constraints)
+    def _weigh_boundaries(self, attribute: int, cut: IntervalCut, ids: Codes) -> None:
+        """Let the boundary of the best score stand for each interval that some boundaries stand for now."""
+        assert self._shown is not None
+        measure, limits = cast("AllowedMeasure", self._measure), cast(AllowedConstraints, self._constraints)
         state, alive = self.state, self._open_now(attribute)
         part = np.where(np.isin(cut.parts, cut.parts[ids]), cut.parts, -1)
         worth = measure.boundaries(state.cuts, attribute, part)
@@ -405,7 +491,7 @@ class Refinement:
         for place in ids.tolist():
             found, gains, (left, right) = cut.choices(place, alive)
             good = left_out[found] <= limits.most
-            self._fell(attribute, found[~good])
+            self._fell(attribute, found[~good].tolist())
             found, gains, left, right = found[good], gains[good], left[good], right[good]
             split = NO_SPLIT
             if len(found):
@@ -417,76 +503,111 @@ class Refinement:
                 best = first_best(scores if row[-1] >= LEAST_GAIN else gains)
                 boundary = int(found[best])
                 split = float(boundary), float(gains[best]), 0.0
-                self._numbers[attribute][boundary], self._fresh[attribute][boundary] = row, True
+                self._known[attribute][boundary], self._fresh[attribute][boundary] = row, True
+                self._weighed[attribute][boundary] = row[-1] - self._hidden
             cut = cut.with_split(place, split, self._open_now(attribute))
         self.state = replace(state, cuts=(*state.cuts[:attribute], cut, *state.cuts[attribute + 1 :]))
 
-    # -- paths of disclosures ---------------------------------------------------------------------
+    def _measure_all(self) -> bool:
+        every = self._unknown(range(len(self.state.cuts)))
+        if every:
+            self._measure_some(every)
+        return bool(every)
 
-    def _goes_on(self, attribute: int) -> bool:
-        """Whether more disclosures of an attribute may follow each other, and be measured together."""
-        state, measure = self.state, self._measure
-        if not isinstance(state.cuts[attribute], SuppressionCut) or self._gains is not None:
-            return False
-        again = not state.steps or state.steps[-1].candidate[0] == attribute
-        return measure.ahead and again and not self._constraints.adds_up  # no order foretells a sum
+    def _ask(self, ranking: Ranking) -> None:
+        """Measure a path of disclosures from the best candidate, or all candidates that cost one statement.
 
-    def _follow_path(self, attribute: int) -> Decided:
-        """Decide the disclosures that are next as far as they come out as foretold."""
-        cut = cast(SuppressionCut, self.state.cuts[attribute])
-        if self._shown is not None:
-            return self._follow_weighed(attribute, cut)
-        state, rivals = self.state, self._rivals_beside(attribute)
+        They are all those of its attribute, or where values are disclosed, of all such attributes.
+        """
+        cuts, (attribute, _) = self.state.cuts, ranking.best.candidate
+        cut = cuts[attribute]
+        if (
+            isinstance(cut, SuppressionCut)
+            and self._gains is None
+            and self._measure.ahead
+            and not self._broke
+        ):
+            follow = self._follow_path if self._shown is None else self._follow_weighed
+            if follow(attribute, cut):
+                return
+        alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
+        some = self._unknown(alike)
+        if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
+            self._weigh_boundaries(attribute, cut, np.array([candidate for _, candidate in some]))
+            return
+        wanted, most = set(some), self._measure.most
+        if not self._measure.exact:  # where a statement sees them all, asking often is what costs
+            most = max(most, sum(int(fresh.sum()) for fresh in self._fresh))
+        self._measure_some(list(islice((c for c in ranking.ordered() if c in wanted), most)))
+
+    def _follow_path(self, attribute: int, cut: SuppressionCut) -> bool:
+        """Decide the disclosures that are next as far as they come out as foretold; tell whether any can."""
+        state = self.state
+        rivals = self._rivals_beside(attribute)
         most = max(SHORTEST, LONGEST * SHORTEST // max(len(rivals), SHORTEST))
         way = list(islice(self._way(attribute, cut), min(self._length, most)))
         if not way:
-            return []
+            self._broke = True
+            return False
         codes = [disclosure.code for disclosure in way]
         numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
         foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
         sure = _first(~(self._constraints.valid(numbers) & foretold))
         sure = min(sure, self._beaten(way, numbers, rivals, beside))
-        self._length = min(4 * self._length, LONGEST) if sure == len(way) else max(2 * sure, SHORTEST)
+        self._length = min(2 * self._length, LONGEST) if sure == len(way) else max(2 * sure, SHORTEST)
         steps = [RefinementStep((attribute, code), *won) for code, *won, _ in way[:sure]]
-        return list(zip(steps, numbers[:sure], strict=True))
+        self._decided = list(zip(steps, numbers[:sure], strict=True))
+        if not steps:
+            self._broke = True
+            self._learn([(attribute, codes[0])], numbers[:1])
+            return True
+        self._beyond = [(rival, own[sure - 1]) for (rival, _), own in zip(rivals, beside, strict=True)]
+        if sure < len(way):
+            self._beyond.append(((attribute, codes[sure]), numbers[sure]))
+        return True
 
-    def _follow_weighed(self, attribute: int, cut: SuppressionCut) -> Decided:
-        """Decide the disclosures that are next, up to one that leaves records out."""
+    def _follow_weighed(self, attribute: int, cut: SuppressionCut) -> bool:
+        """Decide the disclosures that are next, up to one that leaves records out; tell whether any can."""
         assert self._shown is not None
         state, limits = self.state, cast(AllowedConstraints, self._constraints)
         way = list(islice(self._weighed_way(attribute, cut), WEIGHED))
+        if not way:
+            return False
         codes, gains = [code for code, *_ in way], np.array([gain for *_, gain in way])
-        if not codes:
-            return []
         weight = self._wishes.weights[attribute]
         values = self._shown.values(attribute, cut, np.array(codes), gains / weight)
-        measure = cast(AllowedMeasure, self._measure)
+        measure = cast("AllowedMeasure", self._measure)
         numbers = measure.weighed_path(state.cuts, state.measured, attribute, codes, values)
         scores, bounds = numbers[:, -1], np.array([bound for _, bound, _ in way])
         as_foretold = self._constraints.valid(numbers) & (scores >= bounds * (1 - SAME))
         leaves = numbers[:, limits.left_out] > state.measured[limits.left_out]
         sure = min(_first(~as_foretold), 1 + _first(leaves), len(way))
-        before, decided = state.measured, Decided()
+        before = state.measured
         for code, gain, now in zip(codes[:sure], gains[:sure].tolist(), numbers[:sure], strict=True):
             loss = float(self.loss.of(attribute, before, now[None])[0])
-            decided.append((RefinementStep((attribute, code), float(now[-1]), gain, loss), now))
+            self._decided.append((RefinementStep((attribute, code), float(now[-1]), gain, loss), now))
             before = now
-        return decided
+        if not sure:
+            self._broke = True
+            self._learn([(attribute, codes[0])], numbers[:1])
+        return True
 
     def _weighed_way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[int, float, float]]:
         """Give the disclosures of an attribute in the order of their bounds, with these and their gains.
 
-        It ends where another attribute is next.
+        It ends where another attribute is next, or a value of which a bound is all that was ever known.
         """
-        ids, gains = self._possible(attribute, cut)  # what gains nothing yet may gain later on
+        ids, _, gains = self._possible(attribute, cut)  # what gains nothing yet may gain later on
         gains, left = self._weigh(attribute, gains), cut.left
-        bounds = self._numbers[attribute][ids, -1]
+        bounds = self._scores_at_most(attribute, ids, gains)
         before, after = self._best_beside(attribute, self.state.measured)
         counts = cut.counts[ids]
         for _ in ids[: self._wishes.room(attribute, cut)]:
             order = self._rounding(np.concatenate(([before], bounds, [after])))
             chosen = int(order.argmax()) - 1
             if not 0 <= chosen < len(ids) or bounds[chosen] < LEAST_GAIN:
+                return
+            if np.isinf(self._weighed[attribute][ids[chosen]]):
                 return
             yield int(ids[chosen]), float(bounds[chosen]), float(gains[chosen])
             left = left - counts[chosen]
@@ -498,11 +619,11 @@ class Refinement:
     def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[Disclosure]:
         """Give the disclosures of an attribute in the order of what is known of them."""
         before = self.state.measured
-        ids, _ = self._possible(attribute, cut)
+        ids, smallest, _ = self._possible(attribute, cut)
         order = disclosures(
             cut,
             ids,
-            self._numbers[attribute][ids],
+            self._known_after(attribute, ids, smallest, before),
             before,
             attribute=attribute,
             loss=self.loss,
@@ -523,11 +644,12 @@ class Refinement:
         return max(best[:attribute], default=-1.0), max(best[attribute + 1 :], default=-1.0)
 
     def _rivals_beside(self, attribute: int) -> list[tuple[Candidate, Floats]]:
-        """List the numbers of the intervals of other attributes, which a path can change."""
+        """List what is known for sure of the intervals of other attributes, which a path can change."""
         found = list[tuple[Candidate, Floats]]()
         for a, cut in enumerate(self.state.cuts):
-            if a != attribute and self._tries_others(a):
-                found += [((a, c), self._numbers[a][c]) for c in self._open(a, cut)[0].tolist()]
+            if a != attribute and self._tries_others(a) and not self._constraints.adds_up:
+                ids = self._open(a, cut)[0]
+                found += [((a, int(c)), self._known[a][c]) for c in ids[self._fresh[a][ids]]]
         return found
 
     def _beaten(

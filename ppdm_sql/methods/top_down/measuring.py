@@ -56,6 +56,8 @@ class Measure:
     """Whether what is counted for constraints can tell of classes and information, too."""
     weighs_boundaries = False
     """Whether all boundaries of an interval can be weighed at once."""
+    most: int = 1 << 31
+    """How many candidates are worth measuring at once."""
 
     def __init__(
         self,

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
 from types import FrameType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,7 +27,7 @@ from ppdm_sql.engine.names import Table, column, option_for
 from ppdm_sql.engine.signals import SignalHandler, catch_up
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import Kind, kind_of, type_title
-from ppdm_sql.errors import InvalidOption, check_choice, said
+from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse, counts_by_class, read_source
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
@@ -43,7 +42,6 @@ from ppdm_sql.methods.top_down.constraints import (
 )
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
 from ppdm_sql.methods.top_down.kept_records import kept_records
-from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure, ShownDetail
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
@@ -69,6 +67,7 @@ from ppdm_sql.methods.top_down.request import (
     weight_of,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
+from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
@@ -104,10 +103,9 @@ class RefinementRun(Run[State]):
     def assign_roles(self) -> RefinementRoles:
         request, names = self.request, list(self.columns)
         steps, asked = request.max_steps, parse_all(request.require)
-        if steps is not None and (not isinstance(steps, Integral) or steps < 0):
-            shown = steps if isinstance(steps, Real) else said(steps)
+        if steps is not None and steps < 0:
             remedy = "Give a whole number from 0 on, such as 10."
-            raise InvalidOption(f"--max-steps {shown} is no number of steps.", remedy)
+            raise InvalidOption(f"--max-steps {steps} is no number of steps.", remedy)
         if not asked:
             remedy = "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."
             raise InvalidOption("No requirement is given.", remedy)
@@ -382,6 +380,8 @@ class RefinementRun(Run[State]):
         """Choose what measures the states; with the position of the class it also measures information."""
         engine, atoms = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
+            from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure
+
             kind = SettledMeasure if self.constraints.settles else AllowedMeasure
             return kind(engine, atoms, self.constraints, classes)
         of = engine, atoms, self.constraints, classes, self.maskings

@@ -304,7 +304,7 @@ class IntegrationRun(GeneralizationRun):
         children = column[column >= 0].astype(np.min_scalar_type(len(parts)))
         self.link.send(Message("WIN", number, fields, children))
         self._measure.split(attribute, np.maximum(column, 0), len(parts))
-        self._loop.perform()
+        self._loop.perform(step)
 
     def _follow(self, number: int, theirs: Offer) -> None:
         """Specialize a value of the partner's, as it says, and hold it against what it offered."""

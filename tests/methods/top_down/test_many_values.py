@@ -16,6 +16,7 @@ from runs import large_tables_begin_at_one_row, loaded
 
 import ppdm_sql
 from ppdm_sql.methods.top_down.loop import Refinement
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.progress import SilentProgress
 
 RULES: list[tuple[Rule, ...]] = [
@@ -104,14 +105,14 @@ ASKED: list[dict[str, Any]] = [
 def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[str, Any]) -> None:
     decided: list[int] = []
 
-    def perform(self: Refinement, most: int | None = None, performed: Any = Refinement.perform) -> None:
-        decided.append(len(self._decided) - 1)
+    def perform(self: Refinement, most: int | None, performed: Any = Refinement._perform_decided) -> None:
+        decided.append(len(self._decided))
         performed(self, most)
 
     for seed in (1, 2):
-        with mock.patch.object(Refinement, "_goes_on", return_value=False):
+        with mock.patch.object(Measure, "ahead", new=False):
             one_by_one = path_run(seed, asked)
-        with mock.patch.object(Refinement, "perform", perform):
+        with mock.patch.object(Refinement, "_perform_decided", perform):
             together = path_run(seed, asked)
         assert [step[:2] for step in together[:-1]] == [step[:2] for step in one_by_one[:-1]]
         assert [step[2:] for step in together[:-1]] == [
@@ -119,33 +120,6 @@ def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[s
         ]
         assert together[-1] == one_by_one[-1]
     assert sum(decided) > 5
-
-
-@pytest.mark.parametrize(
-    ("counts", "asked"),
-    [
-        (
-            [[7, 10, 5], [0, 16, 32], [0, 29, 33], [5, 29, 32], [14, 33, 32]],
-            {"detail": 0, "suppress_records": "5%"},
-        ),
-        ([[0, 3], [32, 0], [13, 38], [21, 0], [0, 30], [39, 3], [9, 5]], {"detail": 0}),
-    ],
-)
-def test_a_value_that_gains_nothing_yet_may_be_the_best_along_a_path(
-    counts: list[list[int]], asked: dict[str, Any]
-) -> None:
-    def moves() -> list[tuple[object, ...]]:
-        with duckdb.connect() as con:
-            rows = [(f"v{v}", f"c{c}", n) for v, own in enumerate(counts) for c, n in enumerate(own) if n]
-            con.execute("CREATE TABLE t (t VARCHAR, class VARCHAR, n INTEGER)")
-            con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
-            of = {"class_column": "class", "count_column": "n", "into": "r", **asked}
-            release = ppdm_sql.open(con).suppress("t", ["k >= 2 on t"], **of)
-            return [(step.attribute, step.children) for step in release.steps()]
-
-    together = moves()
-    with mock.patch.object(Refinement, "_goes_on", return_value=False):
-        assert moves() == together
 
 
 VALUE_MODELS = [

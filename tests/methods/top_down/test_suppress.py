@@ -84,7 +84,7 @@ def test_progress_tells_steps_candidates_and_the_worst_confidence(db: ppdm_sql.D
     asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]
     release = db.suppress("customers", asked, progress=heard, **OPTIONS)
     assert [update["step"] for update in heard.updates] == [step.step for step in release.steps()]
-    assert heard.updates[0] == {"step": 1, "candidates": "6 of 7", "worst": "25% of 50%"}
+    assert heard.updates[0] == {"step": 1, "candidates": "8 of 9", "worst": "25% of 50%"}
 
 
 def test_every_value_is_one_measure(db: ppdm_sql.Database) -> None:

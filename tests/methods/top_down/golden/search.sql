@@ -32,27 +32,23 @@ FROM (
 WITH coded AS MATERIALIZED (
   SELECT
     group0,
-    part0,
     part1,
-    part2,
     CAST(SUM(n) AS BIGINT) AS n,
     CAST(SUM(p0) AS BIGINT) AS p0
   FROM (
     SELECT
       0 AS group0,
-      CAST(CASE WHEN c0 < 1 THEN 0 ELSE 1 END AS INT) AS part0,
       CAST(CASE
         WHEN c1 < 2
-        THEN CASE WHEN c1 < 1 THEN 3 ELSE 2 END
-        ELSE CASE WHEN c1 < 3 THEN 3 ELSE 2 END
+        THEN CASE WHEN c1 < 1 THEN 1 ELSE 0 END
+        ELSE CASE WHEN c1 < 3 THEN 1 ELSE 0 END
       END AS INT) AS part1,
-      CAST(CASE WHEN c2 < 1 THEN 4 ELSE 5 END AS INT) AS part2,
       n,
       p0
     FROM grid
   )
   WHERE
-    part0 >= -1 OR part1 >= 0 OR part2 >= 0
+    part1 >= 0
   GROUP BY ALL
 )
 SELECT
@@ -62,7 +58,7 @@ FROM (
   SELECT
     group0,
     part1 AS part,
-    [0, 1, 2, 2, 3, 3][part1 + 1] AS candidate,
+    [0, 0][part1 + 1] AS candidate,
     CAST(SUM(n) AS BIGINT) AS n,
     CAST(SUM(p0) AS BIGINT) AS p0
   FROM coded
@@ -72,55 +68,6 @@ FROM (
     group0,
     part,
     candidate
-  UNION ALL
-  SELECT
-    group0,
-    part2 AS part,
-    [0, 1, 2, 2, 3, 3][part2 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM coded
-  WHERE
-    part2 >= 0
-  GROUP BY
-    group0,
-    part,
-    candidate
-) AS parts
-GROUP BY
-  candidate
-UNION ALL
-SELECT
-  [0, 1, 2, 2, 3, 3][part + 1] AS candidate,
-  MAX(GREATEST(p0 / NULLIF(n, 0), (
-    total_p0 - p0
-  ) / NULLIF((
-    total_n - n
-  ), 0)))
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      group0,
-      part0 AS part,
-      CAST(SUM(n) AS BIGINT) AS n,
-      CAST(SUM(p0) AS BIGINT) AS p0,
-      CAST((
-        SUM(SUM(n)) OVER (PARTITION BY group0)
-      ) AS BIGINT) AS total_n,
-      CAST((
-        SUM(SUM(p0)) OVER (PARTITION BY group0)
-      ) AS BIGINT) AS total_p0
-    FROM coded
-    WHERE
-      part0 >= -1
-    GROUP BY
-      group0,
-      part0
-  )
-  WHERE
-    part >= 0
 ) AS parts
 GROUP BY
   candidate;
@@ -150,8 +97,12 @@ FROM (
       CAST(SUM(p0) AS BIGINT) AS p0
     FROM (
       SELECT
-        0 AS group0,
-        CAST(CASE WHEN c0 < 1 THEN 1 ELSE 0 END AS INT) AS place,
+        CAST(CASE
+          WHEN c1 < 2
+          THEN CASE WHEN c1 < 1 THEN 1 ELSE 0 END
+          ELSE CASE WHEN c1 < 3 THEN 1 ELSE 0 END
+        END AS BIGINT) + CAST(CASE WHEN c2 < 3 THEN 0 ELSE 2 END AS BIGINT) AS group0,
+        CAST(CASE WHEN c0 < 1 THEN 0 ELSE 1 END AS INT) AS place,
         n,
         p0
       FROM grid
@@ -169,7 +120,7 @@ FROM (
   )
 ) AS leaving
 WHERE
-  place < 1
+  place < 2
 GROUP BY
   candidate,
   place;
@@ -203,8 +154,12 @@ FROM (
       CAST(SUM(p0) AS BIGINT) AS p0
     FROM (
       SELECT
-        CAST(CASE WHEN c0 < 1 THEN 0 ELSE 1 END AS BIGINT) AS group0,
-        CAST(0 AS INT) AS part,
+        CAST(CASE
+          WHEN c1 < 2
+          THEN CASE WHEN c1 < 1 THEN 1 ELSE 0 END
+          ELSE CASE WHEN c1 < 3 THEN 1 ELSE 0 END
+        END AS BIGINT) AS group0,
+        CAST(CASE WHEN c2 < 3 THEN 0 ELSE -1 END AS INT) AS part,
         c2 AS code,
         n,
         p0,
