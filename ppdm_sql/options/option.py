@@ -93,6 +93,7 @@ class Option:
     name: str = ""  # what the method in Python calls it
     form: Form = Form.text  # what its value looks like
     default: object = None  # what holds where it is not given
+    untyped: bool = False  # whether values of any type are taken
 
     @property
     def argument(self) -> str:
@@ -148,8 +149,9 @@ class Options:
                 object.__setattr__(self, option.name, listed(given))
             elif option.form in _SEVERAL:
                 object.__setattr__(self, option.name, _several(given))
-            takes, given = _TAKES.get(option.form), getattr(self, option.name)
-            if takes is not None and given is not option.default and option.flags and not takes(given):
+            takes = None if option.untyped or not option.flags else _TAKES.get(option.form)
+            given = getattr(self, option.name)
+            if takes is not None and given is not option.default and not takes(given):
                 example = option.example.capitalize() if option.form is Form.flag else option.example
                 written = f"Write it as {option.name}={example}." if example else ""
                 raise InvalidOption(f"{option.name} must be: {option.form.value}.", written)
@@ -206,7 +208,8 @@ def _declared(inherited: Option, hint: Any, default: object) -> Option:
     """Read what an annotation says, later things over earlier ones; texts are help, example and metavar."""
     kinds = get_args(hint.__origin__) or (hint.__origin__,)
     said = vars(inherited) | {"default": default}
-    said["form"] = next((_FORMS[kind] for kind in reversed(kinds) if kind in _FORMS), Form.text)
+    form = next((_FORMS[kind] for kind in reversed(kinds) if kind in _FORMS), None)
+    said |= {"form": form or Form.text, "untyped": form is None}
     texts = iter(_TEXTS)
     for item in hint.__metadata__:
         if isinstance(item, str):
@@ -214,7 +217,7 @@ def _declared(inherited: Option, hint: Any, default: object) -> Option:
             continue
         texts = iter(_TEXTS)
         if isinstance(item, Form):
-            said["form"] = item
+            said |= {"form": item, "untyped": False}
         else:
             said |= {key: value for key, value in vars(item).items() if value != getattr(_PLAIN, key)}
     if said["form"] is Form.flag:
