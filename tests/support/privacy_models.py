@@ -91,13 +91,14 @@ class OneRule(PDA):
         self, rows: Sequence[Row], number: Callable[[Sequence[Row]], Any], holds: Callable[[Any], bool]
     ) -> None:
         source = Source(("x", "y", "s", "cls"), tuple(rows), (1,) * len(rows))
+        self._number, self._holds = number, holds
         super().__init__(source, [Crowd(1, ("x", "y"))], "cls")
         self.columns = source.columns
         self.table = source.records(self.columns)
-        self._number, self._holds = number, holds
+        self.fits_already = self.valid(self.measures(self.table))
 
-    def measures_of(self, table: Counter[Values]) -> list[Fraction]:
-        return [self._number([row[:3] for row in table.elements()])]
+    def measures(self, state: Counter[Values]) -> list[Fraction]:
+        return [self._number([row[:3] for row in state.elements()])]
 
     def valid(self, measures: Sequence[Fraction]) -> bool:
         return self._holds(measures[0])
@@ -121,7 +122,7 @@ def assert_steps_are_the_oracles(
         raise
     assume(not run.ambiguous)
     steps = released(rows, requirement, "suppress").steps()
-    wanted = [(step.attribute, list(step.values)) for step in run.steps]
+    wanted = [(step.attribute, list(step.children)) for step in run.steps]
     assert [(step.attribute, list(step.children)) for step in steps] == wanted
     numbers = [(step.score, step.loss) for step in run.steps]
     assert [(step.score, step.loss) for step in steps] == [pytest.approx(pair, abs=1e-9) for pair in numbers]
