@@ -15,6 +15,7 @@ from report_pages import JOBS, QUIET, open_examples
 import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.comparison.model import Comparison
+from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.progress import SilentProgress
 
@@ -56,14 +57,6 @@ def test_nothing_is_published_and_nothing_stays_behind() -> None:
         staff(db, k=[2, 4])
         assert db.releases() == []
         assert db.engine.connection.sql("FROM duckdb_tables()").fetchall() == before
-
-
-def test_a_read_only_file_is_enough(tmp_path: Path) -> None:
-    file = tmp_path / "staff.duckdb"
-    with ppdm_sql.open(file, create=True) as db:
-        ppdm_sql.examples.write(db.engine)  # type: ignore[attr-defined]
-    with ppdm_sql.open(file, read_only=True) as db:
-        assert len(staff(db, k=[2, 4]).rows) == 2
 
 
 def test_the_best_setting_is_published_as_it_would_be_alone() -> None:
@@ -363,12 +356,45 @@ def test_persons_and_records_left_out_are_refused_as_in_a_run() -> None:
             db.compare("visits", suppress_records=["1%"], **asked, **QUIET)
 
 
-def test_the_command_takes_the_options_of_the_runs(file: Path) -> None:
-    with duckdb.connect(str(file)) as connection:
-        connection.execute(VISITS)
-    words = ["compare", str(file), "visits", "--qi", "age,zip", "--k", "3", "--person", "patient"]
-    words += ["--limit", "age=4", "--weight", "zip=3", "--min-width", "age=5"]
-    words += ["--boundary", "best", "--top", "age=60", "--bottom", "age=25"]
-    found = ppdm(*words, "--format", "json")
-    assert found.exit_code == 0, found.output
-    assert '"smallest_class"' in found.stdout
+# -- what runs share of their measurements -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["tds", "hce-tdr", "pda"])
+def test_a_second_run_asks_nothing_that_the_first_one_knows(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    fetched = Engine._fetched
+
+    def listening(self: Engine, sql: str, params: Any, step: str, fetch: Any) -> Any:
+        asked.append(step)
+        return fetched(self, sql, params, step, fetch)
+
+    monkeypatch.setattr(Engine, "_fetched", listening)
+    counts: list[int] = []
+    with open_examples() as db:
+        for k in ([3], [3, 2]):
+            asked.clear()
+            options: dict[str, Any] = {"class_column": "Class", "count_column": "n", **QUIET}
+            db.compare("employees", quasi_identifier=["Job", "Sex"], k=k, method=method, **options)
+            counts.append(
+                sum(asked.count(step) for step in ("within", "beside", "measure_path", "dictionary"))
+            )
+    assert counts[0] <= counts[1] < 2 * counts[0]
+
+
+def test_runs_in_any_order_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_examples() as db:
+        options: dict[str, Any] = {"class_column": "Class", "count_column": "n", **QUIET}
+        methods = ["tds", "hce-tdr", "pda"]
+        found = [
+            {
+                name: row.numbers
+                for row in db.compare(
+                    "employees", quasi_identifier=["Job", "Salary"], k=k, method=order, **options
+                ).rows
+                for name in row.names
+            }
+            for k, order in (([2, 4, 8], methods), ([8, 4, 2], methods[::-1]))
+        ]
+    assert found[0] == found[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from pathlib import Path
@@ -9,9 +10,19 @@ from typing import Any
 
 import duckdb
 import pytest
+from sides import Noted, credentials
 
 import ppdm_sql
-from ppdm_sql import Database, InvalidSource, UnknownTable
+from ppdm_sql import (
+    Database,
+    DatabaseUnavailable,
+    InvalidOption,
+    InvalidSource,
+    NameTaken,
+    PpdmError,
+    UnknownTable,
+)
+from ppdm_sql.integrate import Party, keygen
 from ppdm_sql.sources.files import unreachable, without_secrets
 
 ROWS = "SELECT i % 2 AS job, i AS age, 'x' || i % 3 AS good FROM range(30) r (i)"
@@ -180,3 +191,112 @@ def test_what_an_address_says_is_told_without_its_secrets(words: str, problem: s
     found = unreachable(address, words.replace("{}", address))
     assert (found and found.problem) == (problem and f"https://example.org/v.csv {problem}")
     assert unreachable("v.csv", words) is None
+
+
+# -- attached databases ------------------------------------------------------------------------------
+
+
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    file = tmp_path / "it's other.duckdb"
+    with duckdb.connect(str(file)) as con:
+        con.execute(
+            "CREATE SCHEMA s; CREATE TABLE s.v AS SELECT i % 2 AS job, i % 3 AS good FROM range(30) r (i)"
+        )
+        con.execute('CREATE TABLE "odd name" AS FROM s.v')
+    return file
+
+
+def test_a_table_of_an_attached_database_is_released(tmp_path: Path, other: Path) -> None:
+    with ppdm_sql.open(tmp_path / "bank.duckdb", create=True, attach={"o": other}) as db:
+        release = db.suppress("o.s.v", ["k >= 2 on job"], class_column="good", into="safe")
+        assert (release.row().source, release.row().rows) == ("o.s.v", 30)
+        assert release.row().parameters["read"] == {"kind": "attached", "database": "o"}
+        assert db.audit('o."odd name"', ["k on job"]).findings
+        assert db.evaluate("safe", folds=2, seeds=1).rate("SE").mean >= 0
+        with pytest.raises(UnknownTable, match=r"Tables here: .*o\.s\.v.*o\.main\.\"odd name\""):
+            db.audit("o.w", ["k on job"])
+    with ppdm_sql.open(tmp_path / "bank.duckdb") as db:
+        with pytest.raises(
+            InvalidSource, match=r"not attached\. Attach it again, such as --attach 'PATH AS o'"
+        ):
+            db.evaluate("safe")
+        db.attach("o", other)
+        assert db.evaluate("safe", folds=2, seeds=1).rate("SE").mean >= 0
+
+
+def test_it_is_attached_read_only_and_detached_at_the_end(other: Path) -> None:
+    con = duckdb.connect()
+    with ppdm_sql.open(con, attach={"o": str(other)}), pytest.raises(duckdb.Error, match="read-only"):
+        con.execute("DELETE FROM o.s.v")
+    names = con.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    assert names == [("memory",)]
+
+
+def test_what_cannot_be_attached_is_an_error(tmp_path: Path, other: Path) -> None:
+    (tmp_path / "x.csv").write_text("a\n")
+    (tmp_path / "x.duckdb").write_text("nothing")
+    cases: dict[str, tuple[type[PpdmError], str, object]] = {
+        "o": (DatabaseUnavailable, "no database file", tmp_path / "none.duckdb"),
+        "p": (DatabaseUnavailable, "cannot be opened", tmp_path / "x.duckdb"),
+        "q": (InvalidOption, "a file of records", tmp_path / "x.csv"),
+        "r": (InvalidOption, "by its path", 3),
+        "temp": (NameTaken, "is there already", other),
+        "memory": (NameTaken, "is there already", other),
+        "": (InvalidOption, "needs a name", other),
+    }
+    for name, (kind, words, path) in cases.items():
+        with pytest.raises(kind, match=words):
+            ppdm_sql.open(attach={name: path})  # type: ignore[dict-item]
+
+
+def test_a_password_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    for path in (f"postgres:host=nowhere.invalid password={SECRET}", f"s3://k:{SECRET}@bucket/x.duckdb"):
+        with pytest.raises(PpdmError) as caught:
+            ppdm_sql.open(attach={"o": path})
+        shown = [str(caught.value), repr(caught.value.__dict__), repr(caught.value.__cause__), caplog.text]
+        assert SECRET not in "".join(shown)
+
+
+# -- two parties -------------------------------------------------------------------------------------
+
+
+def test_two_parties_integrate_their_files(tmp_path: Path) -> None:
+    keygen(tmp_path / "keys", ["one", "other"])
+    numbers = range(60)
+    mine = "".join(f"{n:02},{'fm'[n % 2]},{'yn'[n % 2]}\n" for n in numbers)
+    theirs = "".join(f"{n},{'abc'[n % 3]},{'yn'[n % 2]}\n" for n in reversed(numbers))
+    # without --types the keys of one side are texts, such as 07, and those of the other numbers
+    (tmp_path / "one.csv").write_text("ssn,sex,class\n" + mine)
+    (tmp_path / "other.csv").write_text("ssn,job,class\n" + theirs)
+    listening, made = Noted(), {}
+
+    def take_part(name: str, owned: str) -> None:
+        with ppdm_sql.open(tmp_path / f"{name}.duckdb", create=True) as db:
+            keys = credentials(tmp_path / "keys", name)
+            party = Party(
+                db, str(tmp_path / f"{name}.csv"), ["k >= 4 on sex, job"], class_column="class", key="ssn",
+                owns=[owned], into="both",
+                types={"ssn": "BIGINT"} if name == "one" else None,
+                progress=listening if name == "one" else Noted(),
+            )  # fmt: skip
+            if name == "one":
+                release = party.serve("127.0.0.1:0", keys, "other", timeout=30, wait=30)
+            else:
+                assert listening.listens.wait(30)
+                release = party.join(f"127.0.0.1:{listening.port}", keys, "one", timeout=30)
+            made[name] = release.relation().fetchall()
+            assert release.row().source.endswith(f"{name}.csv")
+            assert release.row().parameters["read"]["kind"] == "file"
+
+    threads = [threading.Thread(target=take_part, args=pair) for pair in (("one", "sex"), ("other", "job"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(90)
+    assert len(made["one"]) == 60
+    assert made["one"] == made["other"]
