@@ -54,6 +54,9 @@ def demo(
     ppdm demo
     ppdm demo papers --force
     """
+    from ppdm_sql.report.page import vega  # sql-path draws nothing
+
+    vega()  # what draws the last command's page is not to be missing once all others have run
     file, visits = folder / PATHS["FILE"], folder / "visits.csv"
     _create(file, visits, force=force)
     typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {visits}.\n")

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from commands import ppdm
 from report_pages import EDITIONS, METHODS, QUIET, open_examples, page, release
 
 import ppdm_sql
@@ -345,6 +346,8 @@ def test_a_missing_library_is_named_with_what_to_type(
         made = release(db, "swap")
         with pytest.raises(ppdm_sql.InvalidOption, match=r"pip install 'ppdm-sql\[report\]'"):
             page(made, tmp_path)
+    demo = ppdm("demo", tmp_path / "demo")
+    assert (demo.exit_code, demo.stdout) == (2, "")
     assert list(tmp_path.iterdir()) == []
 
 
