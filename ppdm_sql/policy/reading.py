@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ppdm_sql.errors import InvalidOption, PpdmError, choices, closest
+from ppdm_sql.methods.perturbation.noise import parse_all_noise
 from ppdm_sql.options import (
     DECODERS,
     OPTIONS,
@@ -212,7 +213,9 @@ class PlannedRelease:
             if option is None or is_elsewhere(option, given):
                 continue
             value = DECODERS[option.form].read(given)
-            if option.metavar in ("COLUMN", "ID"):
+            if option.form is Form.noises:
+                yield from (spec.column for spec in parse_all_noise(value))
+            elif option.metavar in ("COLUMN", "ID"):
                 yield value
             elif option.form is Form.names or isinstance(value, dict):
                 yield from (name for name in value if name)

@@ -302,6 +302,11 @@ def test_a_misspelt_column_is_named(clinic: Path) -> None:
             code, found = told(*words)
             assert (code, found["safe"][0]) == (1, "failed")
             assert "no column 'aeg'" in found["safe"][1]
+    for noise in ('["aeg=gaussian 50%"]', '{ aeg = "gaussian 50%" }'):
+        (clinic / "ppdm.toml").write_text(f"{RANDOMIZE}noise = {noise}\n")
+        code, found = told("run", "--dry-run")
+        assert (code, found["noisy"][0]) == (1, "failed")
+        assert "no column 'aeg'" in found["noisy"][1]
 
 
 def test_a_database_that_another_process_holds_is_an_error(clinic: Path) -> None:
@@ -323,6 +328,12 @@ def test_no_policy_and_no_such_release_are_errors(clinic: Path) -> None:
     assert_explained(ppdm("check", "sfe"), code=2, problem="describes no release 'sfe'")
 
 
+RANDOMIZE = """
+database = "clinic.duckdb"
+[release.noisy]
+command = "randomize"
+table = "visits.csv"
+"""
 SWAP = """
 database = "clinic.duckdb"
 [release.swapped]
