@@ -80,6 +80,7 @@ class Requirement(ABC):
     monotone_persons: bool = False
     # whether its shares are of the different values that persons have, each once, not of the persons
     counts_values: bool = False
+    by_order: ClassVar[bool] = False  # whether it compares numbers and dates by their order
     counts_table: ClassVar[bool] = True  # whether records of the table are counted, not of a population alone
     # whether the form has no word that it opens with, so that every other form is tried before it
     reads_anything: ClassVar[bool] = False

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
 from ppdm_sql.methods.top_down.constraints import (
@@ -22,7 +23,7 @@ from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance
 from ppdm_sql.methods.top_down.value_lists import HELD, ValueTable
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
-from ppdm_sql.privacy.formula import Columns, sum_of
+from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -82,7 +83,7 @@ class Measure:
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         counted: dict[Counted, str] = {}
         attributes, sensitive = sorted(constraints[0].attributes), constraints[0].sensitive
-        listed = self.lists and _listed(self._atoms, constraints[0])
+        listed = self.lists and all(_listed(self._atoms, constraint) for constraint in constraints)
         formulas = [
             formula_of(self._engine, self._atoms, constraint, counted, listed=listed)
             for constraint in constraints
@@ -277,7 +278,9 @@ def _listed(atoms: Atoms, constraint: Constraint) -> bool:
     """Whether the sensitive values are counted in a list and not in a column each."""
     if constraint.sensitive is None or constraint.protected is not None:
         return False
-    return atoms.coded[constraint.sensitive].size > FEW
+    values = atoms.coded[constraint.sensitive]
+    by_order = constraint.requirement.by_order and is_ordered(values.column.type)
+    return values.size > (MOST_COLUMNS if by_order else FEW)
 
 
 def formula_of(

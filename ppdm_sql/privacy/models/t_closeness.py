@@ -10,7 +10,7 @@ from typing import Self
 
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, Formula, ValueCounts, sum_of
+from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
 from ppdm_sql.privacy.reader import AT_MOST, OF, Reader
@@ -46,7 +46,7 @@ class TCloseness(DistributionRequirement):
     example = "t <= 0.2 of Disease on Sex, Job"
     other_spelling = "close"
     worst = "max"
-    compares_with_table = True
+    compares_with_table = by_order = True
     counts_values = True
     form = "t"
     measured = "largest distance"
@@ -125,9 +125,15 @@ def _ordered_distance(values: ValueCounts) -> Formula:
     records, steps = sum(totals), max(len(totals_of) - 1, 1)
 
     def formula(c: Columns) -> str:
-        up_to = accumulate((c[v] for v, _ in totals_of[:-1]), lambda before, after: f"{before} + {after}")
-        pairs = zip(up_to, accumulate(totals), strict=False)
-        moved = sum_of(f"abs(({some}) * {records} - {total} * {c['n']})" for some, total in pairs)
-        return f"({moved}) / nullif({c['n']} * {records * steps}, 0)"
+        # one step a value, so that the text does not grow with the square of their number
+        held = ["0", *(c[value] for value, _ in totals_of[:-1])]
+        each = (
+            f"struct_pack(moved := 0::BIGINT, held := ({count})::BIGINT, total := {total}::BIGINT)"
+            for count, total in zip(held, accumulate([0, *totals]), strict=False)
+        )
+        moved = f"abs((a.held + b.held) * {records} - b.total * {c['n']})"
+        step = f"struct_pack(moved := a.moved + {moved}, held := a.held + b.held, total := b.total)"
+        summed = f"list_reduce([{', '.join(each)}], lambda a, b: {step}).moved"
+        return f"{summed} / nullif({c['n']} * {records * steps}, 0)"
 
     return Formula("max", ("n", *values.columns), formula)

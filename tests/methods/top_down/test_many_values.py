@@ -179,6 +179,22 @@ def test_a_sensitive_column_of_thousands_of_codes_drives_a_run() -> None:
             db.generalize("n", require=["t <= 0.2 of e on a"], into="s")
 
 
+@pytest.mark.parametrize("other", [[], ["distinct l >= 30 of e on a, b"]])
+def test_t_by_order_takes_two_hundred_numbers_also_beside_what_counts_in_lists(other: list[str]) -> None:
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, (i * 31 + i % 7) % 199 AS e FROM range(4000) r(i)"
+    )
+    with ppdm_sql.open(con) as db:
+        release = db.generalize("t", require=[*other, "t <= 0.1 of e on a, b"], keep=[], into="r")
+        db.install()
+        reached = con.execute("SELECT max(t) FROM ppdm_closeness('r', ['a', 'b'], 'e')").fetchone()
+        assert reached is not None
+        (measured,) = [after for name, _, after in release.measures() if name.startswith("largest distance")]
+        assert measured == pytest.approx(reached[0])
+        assert 0 < measured <= 0.1
+
+
 def test_a_grown_column_of_very_many_values_is_published_without_a_row_for_each() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE t AS SELECT (range * 7919) % 12007 AS z, range % 3 = 0 AS c FROM range(24014)")
