@@ -12,7 +12,7 @@ import sqlglot
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
-from ppdm_sql.engine.types import Kind, kind_of, type_tree
+from ppdm_sql.engine.types import NUMBERS, Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
@@ -49,24 +49,36 @@ _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT")
 _WHOLE = (*_SIGNED, *(f"U{name}" for name in _SIGNED))
 _TYPE = re.compile(r"[A-Za-z_0-9]+( [A-Za-z]+)*( ?\(\d+(, ?\d+)?\))?")
 _BY_FORMAT = ("DATE", "TIMESTAMP", "TIME")
+_MARKS = {"decimal comma": ",", "decimal point": "."}
+"""What is before the decimals, by how a user says it; the other one may group digits by three."""
+_COMMAS = {"comma", "comma or groups", "groups"}
+_MARKED = re.compile(r"(?P<type>.*\S)\s+(?P<format>decimal (comma|point))", re.IGNORECASE)
 
 
 class TypeSaid(NamedTuple):
     """The type that a user says a column has, and how texts of dates and times are written."""
 
     name: str
-    format: str = ""  # as strptime knows it
+    format: str = ""  # as strptime knows it, or of _MARKS
 
     def values(self, name: str, *, of_text: bool) -> Statement:
         """Give the values of a column in this type; NULL for those that are none of it."""
         value, target = column(name), type_tree(self.name)
+        whole = self.name.upper() in _WHOLE
+        if mark := _MARKS.get(self.format):
+            # a cast from text rounds 3.7 to 4
+            decimals = "" if whole else rf"([{mark}][0-9]+)?"
+            grouped = rf"[+-]?([0-9]+|[0-9]{{1,3}}([{'.' if mark == ',' else ','} '][0-9]{{3}})+){decimals}"
+            plain = "replace(regexp_replace({v}, {others}, '', 'g'), {mark}, '.')"
+            number = sql(plain, v=value, others=literal(f"[^0-9{mark}+-]"), mark=literal(mark))
+            text = "CASE WHEN regexp_full_match({v}, {form}) THEN TRY_CAST({number} AS {type}) END"
+            return sql(text, v=value, form=literal(grouped), number=number, type=target)
         if self.format:
             form = literal(self.format)
             return sql("TRY_CAST(try_strptime({v}, {form}) AS {type})", v=value, form=form, type=target)
         cast = sql("TRY_CAST({v} AS {type})", v=value, type=target)
-        if not of_text or self.name.upper() not in _WHOLE:
+        if not of_text or not whole:
             return cast
-        # a cast from text rounds 3.7 to 4
         return sql("CASE WHEN regexp_full_match({v}, '[+-]?[0-9]+') THEN {cast} END", v=value, cast=cast)
 
 
@@ -104,16 +116,22 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
     word, _, form = text.strip().partition(" ")
     if "%" in form and word.upper() in _BY_FORMAT:
         return TypeSaid(word.upper(), form.strip())
+    marked = _MARKED.fullmatch(text.strip())
+    kind, form = (marked["type"], marked["format"].lower()) if marked else (text.strip(), "")
     try:
-        if not _TYPE.fullmatch(text.strip()):
+        if not _TYPE.fullmatch(kind):
             raise ValueError
-        engine.look_up(sql("SELECT CAST(NULL AS {type})", type=type_tree(text)), step="type")
+        of_type = sql("SELECT typeof(CAST(NULL AS {type}))", type=type_tree(kind))
+        ((name_of_type,),) = engine.look_up(of_type, step="type")
+        if form and not is_number(name_of_type):
+            raise ValueError
     except (sqlglot.errors.SqlglotError, EngineError, ValueError):
         raise InvalidOption(
             f"{text!r}, the type of column {name!r}, is not a type of DuckDB.",
-            "Write such as VARCHAR, BIGINT, DOUBLE or DATE; 'DATE %d.%m.%Y' says how dates are written.",
+            "Write such as VARCHAR, BIGINT, DOUBLE or DATE; 'DATE %d.%m.%Y' says how dates are written, "
+            "'DOUBLE decimal comma' how numbers are.",
         ) from None
-    return TypeSaid(text.strip())
+    return TypeSaid(kind, form)
 
 
 # -- what is said is applied -------------------------------------------------------------------
@@ -255,6 +273,8 @@ WHERE s.value IS NULL AND s.given IS NOT NULL"""
     remedy = "Say another type, such as VARCHAR, or mend the file."
     if said.name.upper() in _BY_FORMAT and not said.format:
         remedy = f"Say how they are written, such as '{name}={said.name.upper()} %d.%m.%Y', or say VARCHAR."
+    elif not said.format and kind_of(said.name.upper()) in NUMBERS:
+        remedy = f"{remedy} If decimals follow a comma, say '{name}={said.name} decimal comma'."
     problem = f"{some} of column {name!r} of {shown} {are} no {said.name}{by}, {first} record {record}."
     raise InvalidSource(problem, remedy)
 
@@ -292,8 +312,10 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
             f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
             f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
         ]
-    if not kinds.keys() & (_NUMBERS | _DATES):
+    if not kinds.keys() & (_NUMBERS | _DATES | _COMMAS):
         return []
+    if kinds.keys() & _COMMAS:
+        return _commas_told(name, kinds, shown)
     values, numbers = sum(kinds.values()), sum(kinds[kind] for kind in kinds.keys() & _NUMBERS)
     told = _shapes_told(engine, table, name, shown)
     if not told and numbers >= values / 2:
@@ -311,7 +333,24 @@ def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
         return []
     kinds = _kinds(engine, _first(sql("{t}", t=table), names))
     told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
-    return [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
+    notices = [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
+    return notices + [notice for name in names for notice in _commas_told(name, kinds.get(name, {}), shown)]
+
+
+def _commas_told(name: str, kinds: Mapping[str, int], shown: str) -> list[str]:
+    """Tell of numbers that are written with commas."""
+    if not kinds.keys() & _COMMAS or not kinds.keys() <= _COMMAS | _NUMBERS:
+        return []
+    of, how = f"Column {name!r} of {shown} holds numbers with commas as texts", sorted(_MARKS)
+    comma, point = (option_for("--types", name, f"DOUBLE {form}") for form in how)
+    if {"comma", "groups"} <= kinds.keys():
+        return []
+    if "comma" in kinds or "groups" in kinds:
+        return [f"{of}; {comma if 'comma' in kinds else point} reads them."]
+    return [
+        f"{of}, which do not show whether decimals or groups of three digits follow a comma; say it with "
+        f"{comma} or {point}."
+    ]
 
 
 def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:

@@ -238,6 +238,57 @@ def test_types_are_as_said(db: Database, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "said", "numbers"),
+    [
+        ("54005,29;1.234,5;-7;,", "DOUBLE decimal comma", None),
+        ("54005,29;1.234,5;-7;+1 000 000,25", "double  Decimal Comma", [54005.29, 1234.5, -7, 1000000.25]),
+        ("1,234.5;1'000;.5", "DOUBLE decimal point", None),
+        ("1,234.5;1'000;0.25", "DECIMAL(8,2) decimal point", [1234.5, 1000, 0.25]),
+        ("1.234;12", "INTEGER decimal comma", [1234, 12]),
+        ("1.234;3,7", "INTEGER decimal comma", None),
+        ("12.34;1", "DOUBLE decimal comma", None),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(
+    db: Database, folder: Path, texts: str, said: str, numbers: list[float] | None
+) -> None:
+    name = write(folder, "n|a\n" + "".join(f"{text}|x\n" for text in texts.split(";")))
+    if numbers is None:
+        with pytest.raises(InvalidSource, match="column 'n' of t.csv (is|are) no .* written decimal"):
+            loaded(db, name, {"n": said})
+    else:
+        assert [float(n) for n, _ in loaded(db, name, {"n": said})[1]] == numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["3,5", "1,234"], "texts; --types 'n=DOUBLE decimal comma' reads them."),
+        (["1.234,5", "7"], "texts; --types 'n=DOUBLE decimal comma' reads them."),
+        (["1,234.5", "1,234", "8"], "texts; --types 'n=DOUBLE decimal point' reads them."),
+        (
+            ["1,234", "800"],
+            "say it with --types 'n=DOUBLE decimal comma' or --types 'n=DOUBLE decimal point'.",
+        ),
+        (["3,5", "1,234.5"], ""),
+        (["3,5", "none"], ""),
+    ],
+)
+def test_a_note_says_what_reads_numbers_with_commas(
+    db: Database, folder: Path, texts: list[str], told: str
+) -> None:
+    write(folder, "n|a\n" + "".join(f"{text}|x\n" for text in texts))
+    db.engine.connection.execute("CREATE TABLE t AS FROM read_csv('t.csv', all_varchar = true)")
+    for source in ("t.csv", "t"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            db.audit(source, ["k on a"])
+        notes = [str(one.message) for one in caught if "commas" in str(one.message)]
+        assert len(notes) == bool(told)
+        assert all(note.endswith(told) for note in notes)
+
+
+@pytest.mark.parametrize(
     ("types", "problem"),
     [
         ({"age": "BIGINT"}, "2 values of column 'age' of t.csv are no BIGINT, the first in record 2"),
@@ -254,7 +305,10 @@ def test_a_value_that_is_not_of_its_type_is_an_error(
     assert CELL not in str(caught.value)
 
 
-@pytest.mark.parametrize("types", [{"a": "NUMBERS"}, {"a": "INTEGER); DROP TABLE t; --"}, {"a": 3}, "a=DATE"])
+@pytest.mark.parametrize(
+    "types",
+    [{"a": "NUMBERS"}, {"a": "DATE decimal comma"}, {"a": "INTEGER); DROP TABLE t; --"}, {"a": 3}, "a=DATE"],
+)
 def test_a_type_that_is_none_is_an_error(db: Database, folder: Path, types: Any) -> None:
     with pytest.raises(InvalidOption):
         loaded(db, write(folder, "a\n1\n"), types)
