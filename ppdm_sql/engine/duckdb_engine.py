@@ -139,7 +139,7 @@ class Engine:
 
         The engine's own words, which may quote cells, are in no error's message.
         """
-        return self._run_statement(sql, params, step)
+        return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
 
     def number(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> int:
         """Run a statement that counts, and give its one number."""
@@ -173,7 +173,7 @@ class Engine:
         text = statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
-        self._sizes[table] = statements.row_count(create, self._run_statement(create, params, step))
+        self._sizes[table] = statements.row_count(create, self.query(create, params, step=step))
         return table
 
     def size(self, table: Table) -> int:
@@ -184,7 +184,7 @@ class Engine:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view, text = self._new("VIEW", "view"), statements.render(select)
         self._overlays[view.name] = text
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
+        self.query(f"CREATE TEMP VIEW {view} AS {text}", step="overlay")
         return view
 
     def enumerate_values(self, values: exp.Expression | str) -> Table:
@@ -194,7 +194,7 @@ class Engine:
         """
         name = self._new("TYPE", "type")
         text = statements.render(values)
-        self._run_statement(f"CREATE TEMP TYPE {name} AS ENUM ({text})", None, "enumerate")
+        self.query(f"CREATE TEMP TYPE {name} AS ENUM ({text})", step="enumerate")
         return name
 
     def _new(self, kind: str, what: str, name: str | None = None) -> Table:
@@ -205,19 +205,16 @@ class Engine:
         return made
 
     def discard(self, table: Table) -> None:
-        self._run_statement(f"DROP TABLE IF EXISTS {table}", None, "discard")
+        self.query(f"DROP TABLE IF EXISTS {table}", step="discard")
 
     def write(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> None:
         """Run a statement that changes the database for good; only shown when the engine runs dry."""
-        (self._trace if self.dry else self._run_statement)(sql, params, step)
+        (self._trace if self.dry else self.query)(sql, params, step=step)
 
     def _trace(self, sql: str, params: Mapping[str, object] | None, step: str) -> None:
         if self.tracer is not None:
             text = statements.filled(sql, params or {})
             self.tracer(Statement(text, step=step, file=statements.file_of(sql)))
-
-    def _run_statement(self, sql: str, params: Mapping[str, object] | None, step: str) -> Rows:
-        return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
 
     def _fetched(
         self,
@@ -410,7 +407,7 @@ class Engine:
         found = dict(zip(_ORDINARY, values, strict=True))
         chosen = {name: value for name, value in found.items() if value != _ORDINARY[name]}
         for name in chosen:
-            self._run_statement(_setting(name, _ORDINARY[name]), None, "settings")
+            self.query(_setting(name, _ORDINARY[name]), step="settings")
         return chosen
 
     def require_autocommit(self) -> None:

@@ -67,7 +67,7 @@ elif moment == "collapse":
 elif moment == "before commit":
     hooked(Engine, "write", lambda sql, *a, **k: sql.startswith("CREATE VIEW") and again(1))
 elif moment == "commit":
-    hooked(Engine, "_run_statement", at("COMMIT"))
+    hooked(Engine, "query", at("COMMIT"))
 elif moment == "tidy":
     tidy = Engine._tidy
     Engine._tidy = lambda self, *args: (self.committed and again(1), tidy(self, *args))
