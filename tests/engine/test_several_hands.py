@@ -152,13 +152,6 @@ def test_a_call_runs_beside_an_unread_reader(connection: duckdb.DuckDBPyConnecti
     assert db.audit("people", ["k on job"]).findings
 
 
-def test_python_gets_the_engines_own_sentence(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("CREATE TABLE gone AS SELECT 1 AS a; CREATE VIEW broken AS FROM gone; DROP TABLE gone")
-    with pytest.raises(EngineError, match="Table with name gone does not exist") as caught:
-        ppdm_sql.open(connection).audit("broken", ["k >= 2 on a"])
-    assert "--" not in str(caught.value)
-
-
 def test_a_sentence_with_a_cell_is_kept_back(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE VIEW broken AS SELECT job::INTEGER AS a FROM people")
     with pytest.raises(EngineError, match="engine_text") as caught:

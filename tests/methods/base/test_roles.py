@@ -94,14 +94,3 @@ def test_a_sensitive_column_that_is_kept_is_released_once(db: ppdm_sql.Database)
     kept = db.suppress("people", into="kept", keep=["health"], **asked)  # type: ignore[arg-type]
     assert kept.relation().columns == alone.relation().columns
     assert kept.verify().holds
-
-
-def test_an_unknown_treatment_of_an_identifier_is_refused(db: ppdm_sql.Database) -> None:
-    with pytest.raises(ppdm_sql.InvalidOption, match="pseudonym"):
-        db.suppress(
-            "people",
-            ["k >= 2 on job"],
-            class_column="rating",
-            into="safe",
-            identifiers={"name": "encrypt"},
-        )
