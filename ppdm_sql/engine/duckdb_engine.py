@@ -148,9 +148,14 @@ class Engine:
 
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
         """Run what is no step, as a look at the catalogue or a note for later runs; untraced, even dry."""
+        with self.untraced():
+            return self.query(sql, params, step=step)
+
+    @contextlib.contextmanager
+    def untraced(self) -> Iterator[None]:
         tracer, self.tracer = self.tracer, None
         try:
-            return self.query(sql, params, step=step)
+            yield
         finally:
             self.tracer = tracer
 

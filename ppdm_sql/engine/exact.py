@@ -130,17 +130,12 @@ def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> boo
         found = engine.look_up(text("engine/table_definition"), where, step="table_definition")
         if found and found[0][0] is not None and "COLLATE" not in found[0][0].upper():
             return False
-    tracer, engine.tracer = engine.tracer, None
-    try:
-        shown = [
-            sql("{c} AS {code}", c=column(item.name), code=column(f"c{i}")) for i, item in enumerate(texts)
-        ]
+    shown = [sql("{c} AS {code}", c=column(item.name), code=column(f"c{i}")) for i, item in enumerate(texts)]
+    definition = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
+    with engine.untraced():
         probe = engine.materialize(
             "probe", sql("SELECT {shown} FROM {table} LIMIT 0", shown=shown, table=table)
         )
-        definition = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
         ((made,),) = engine.query(definition, {"name": probe.name}, step="probe")
         engine.discard(probe)
-    finally:
-        engine.tracer = tracer
     return "COLLATE" in str(made).upper()

@@ -156,12 +156,9 @@ def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
 
 def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
     """Make a private table of one row that holds keys; no tracer is told of them."""
-    tracer, engine.tracer = engine.tracer, None
-    try:
-        values = ", ".join(f"${name} AS {name}" for name in keys)
+    values = ", ".join(f"${name} AS {name}" for name in keys)
+    with engine.untraced():
         return engine.materialize("keys", f"SELECT {values or 'TRUE AS none'}", dict(keys))
-    finally:
-        engine.tracer = tracer
 
 
 def is_stable(engine: Engine, table: Table) -> bool:
