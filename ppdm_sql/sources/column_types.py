@@ -51,7 +51,7 @@ _TYPE = re.compile(r"[A-Za-z_0-9]+( [A-Za-z]+)*( ?\(\d+(, ?\d+)?\))?")
 _BY_FORMAT = ("DATE", "TIMESTAMP", "TIME")
 _MARKS = {"decimal comma": ",", "decimal point": "."}
 """What is before the decimals, by how a user says it; the other one may group digits by three."""
-_COMMAS = {"comma", "comma or groups", "groups"}
+_COMMAS = "number with commas"
 _MARKED = re.compile(r"(?P<type>.*\S)\s+(?P<format>decimal (comma|point))", re.IGNORECASE)
 
 
@@ -259,12 +259,7 @@ def _refuse_lost(
 ) -> None:
     if said.name.upper() == "VARCHAR":
         return
-    query = """
-SELECT count(*), min(s.record)
-FROM (SELECT {value} AS value, {c} AS given, row_number() OVER () AS record FROM {t}) AS s
-WHERE s.value IS NULL AND s.given IS NOT NULL"""
-    lost = sql(query, value=values, c=column(name), t=table)
-    ((count, record),) = engine.query(lost, step="types that were said")
+    count, record = _lost(engine, table, name, values)
     if not count:
         return
     some = f"{count} values" if count > 1 else "A value"
@@ -277,6 +272,17 @@ WHERE s.value IS NULL AND s.given IS NOT NULL"""
         remedy = f"{remedy} If decimals follow a comma, say '{name}={said.name} decimal comma'."
     problem = f"{some} of column {name!r} of {shown} {are} no {said.name}{by}, {first} record {record}."
     raise InvalidSource(problem, remedy)
+
+
+def _lost(engine: Engine, table: Table, name: str, values: Statement) -> tuple[int, int]:
+    """Count the values of a column that would become NULL, and give the record of the first."""
+    query = """
+SELECT count(*), min(s.record)
+FROM (SELECT {value} AS value, {c} AS given, row_number() OVER () AS record FROM {t}) AS s
+WHERE s.value IS NULL AND s.given IS NOT NULL"""
+    lost = sql(query, value=values, c=column(name), t=table)
+    ((count, record),) = engine.query(lost, step="types that were said")
+    return count, record
 
 
 # -- what texts show --------------------------------------------------------------------------
@@ -312,10 +318,10 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
             f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
             f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
         ]
-    if not kinds.keys() & (_NUMBERS | _DATES | _COMMAS):
+    if _COMMAS in kinds and (told := _commas_told(engine, table, name, shown)):
+        return told
+    if not kinds.keys() & (_NUMBERS | _DATES):
         return []
-    if kinds.keys() & _COMMAS:
-        return _commas_told(name, kinds, shown)
     values, numbers = sum(kinds.values()), sum(kinds[kind] for kind in kinds.keys() & _NUMBERS)
     told = _shapes_told(engine, table, name, shown)
     if not told and numbers >= values / 2:
@@ -334,23 +340,22 @@ def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     kinds = _kinds(engine, _first(sql("{t}", t=table), names))
     told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
     notices = [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
-    return notices + [notice for name in names for notice in _commas_told(name, kinds.get(name, {}), shown)]
+    with_commas = [name for name in names if _COMMAS in kinds.get(name, {})]
+    return notices + [notice for name in with_commas for notice in _commas_told(engine, table, name, shown)]
 
 
-def _commas_told(name: str, kinds: Mapping[str, int], shown: str) -> list[str]:
-    """Tell of numbers that are written with commas."""
-    if not kinds.keys() & _COMMAS or not kinds.keys() <= _COMMAS | _NUMBERS:
-        return []
-    of, how = f"Column {name!r} of {shown} holds numbers with commas as texts", sorted(_MARKS)
-    comma, point = (option_for("--types", name, f"DOUBLE {form}") for form in how)
-    if {"comma", "groups"} <= kinds.keys():
-        return []
-    if "comma" in kinds or "groups" in kinds:
-        return [f"{of}; {comma if 'comma' in kinds else point} reads them."]
-    return [
-        f"{of}, which do not show whether decimals or groups of three digits follow a comma; say it with "
-        f"{comma} or {point}."
-    ]
+def _commas_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
+    """Say what reads all texts of a column, some of which are numbers with commas."""
+    said = [TypeSaid("DOUBLE", form) for form in _MARKS]
+    read = [kind for kind in said if not _lost(engine, table, name, kind.values(name, of_text=True))[0]]
+    options = [option_for("--types", name, f"{kind.name} {kind.format}") for kind in read]
+    of = f"Column {name!r} of {shown} holds numbers with commas as texts"
+    if len(options) == len(said):
+        both = (
+            f"{of}, which do not show whether decimals or groups of three digits follow a comma; say it with "
+        )
+        return [f"{both}{' or '.join(options)}."]
+    return [f"{of}; {option} reads them." for option in options]
 
 
 def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:

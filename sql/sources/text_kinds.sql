@@ -1,7 +1,6 @@
 -- text_kinds | in: texts | out: text_kinds | grain: one row per column and kind | params: -
 -- What the values of columns of texts are written like, and how many records hold each kind. Of a number or a date, the
--- kind says whether it is written as DuckDB writes it, so that the type loses nothing, such as a leading zero; where
--- there are commas, whether decimals follow them or groups of three digits.
+-- kind says whether it is written as DuckDB writes it, so that the type loses nothing, such as a leading zero.
 WITH counted AS (
     SELECT
         t.name,
@@ -48,12 +47,8 @@ sorted AS (
                     '(([0-9]{1,2}[-./]){2}([0-9]{2}|[0-9]{4})|[0-9]{4}([-./][0-9]{1,2}){2})([ T][0-9]{1,2}(:[0-9]{2}){1,2})?'
                 )
                 THEN 'other date'
-            WHEN regexp_full_match(c.value, '[+-]?[1-9][0-9]{0,2}(,[0-9]{3})')
-                THEN 'comma or groups'
-            WHEN regexp_full_match(c.value, '[+-]?([0-9]+|[0-9]{1,3}([. ''][0-9]{3})+),[0-9]+')
-                THEN 'comma'
-            WHEN regexp_full_match(c.value, '[+-]?[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?')
-                THEN 'groups'
+            WHEN regexp_full_match(c.value, '[+-]?([0-9]+|[0-9]{1,3}([. ''][0-9]{3})+),[0-9]+|[+-]?[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?')
+                THEN 'number with commas'
             ELSE 'text'
         END AS kind
     FROM counted AS c

@@ -271,6 +271,7 @@ def test_numbers_are_read_as_they_are_written(
             "say it with --types 'n=DOUBLE decimal comma' or --types 'n=DOUBLE decimal point'.",
         ),
         (["3,5", "1,234.5"], ""),
+        (["3,5", "12.5"], ""),
         (["3,5", "none"], ""),
     ],
 )
