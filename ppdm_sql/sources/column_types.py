@@ -65,7 +65,7 @@ class TypeSaid(NamedTuple):
         """Give the values of a column in this type; NULL for those that are none of it."""
         value, target = column(name), type_tree(self.name)
         whole = self.name.upper() in _WHOLE
-        if mark := _MARKS.get(self.format):
+        if of_text and (mark := _MARKS.get(self.format)):
             # a cast from text rounds 3.7 to 4
             decimals = "" if whole else rf"([{mark}][0-9]+)?"
             grouped = rf"[+-]?([0-9]+|[0-9]{{1,3}}([{'.' if mark == ',' else ','} '][0-9]{{3}})+){decimals}"
@@ -73,7 +73,7 @@ class TypeSaid(NamedTuple):
             number = sql(plain, v=value, others=literal(f"[^0-9{mark}+-]"), mark=literal(mark))
             text = "CASE WHEN regexp_full_match({v}, {form}) THEN TRY_CAST({number} AS {type}) END"
             return sql(text, v=value, form=literal(grouped), number=number, type=target)
-        if self.format:
+        if self.name in _BY_FORMAT and self.format:
             form = literal(self.format)
             return sql("TRY_CAST(try_strptime({v}, {form}) AS {type})", v=value, form=form, type=target)
         cast = sql("TRY_CAST({v} AS {type})", v=value, type=target)

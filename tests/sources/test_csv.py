@@ -324,6 +324,7 @@ def test_a_table_is_cast_and_not_changed(db: Database) -> None:
     db.engine.connection.execute("CREATE TABLE t AS SELECT i AS zip FROM range(1000, 1004) r (i)")
     assert loaded(db, "t", {"zip": "VARCHAR"}) == ({"zip": "VARCHAR"}, [(f"{n}",) for n in range(1000, 1004)])
     assert db.engine.connection.execute("SELECT typeof(zip) FROM t LIMIT 1").fetchall() == [("BIGINT",)]
+    assert loaded(db, "t", {"zip": "DOUBLE decimal comma"})[0] == {"zip": "DOUBLE"}
 
 
 def test_a_file_that_is_named_twice_is_read_once(db: Database, folder: Path) -> None:
