@@ -75,7 +75,8 @@ class TypeSaid(NamedTuple):
             return sql(text, v=value, form=literal(grouped), number=number, type=target)
         if self.name in _BY_FORMAT and self.format:
             form = literal(self.format)
-            return sql("TRY_CAST(try_strptime({v}, {form}) AS {type})", v=value, form=form, type=target)
+            read = "TRY_CAST(try_strptime(CAST({v} AS VARCHAR), {form}) AS {type})"  # also of 20240131
+            return sql(read, v=value, form=form, type=target)
         cast = sql("TRY_CAST({v} AS {type})", v=value, type=target)
         if not of_text or not whole:
             return cast

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import warnings
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,8 @@ def test_a_table_is_cast_and_not_changed(db: Database) -> None:
     assert loaded(db, "t", {"zip": "VARCHAR"}) == ({"zip": "VARCHAR"}, [(f"{n}",) for n in range(1000, 1004)])
     assert db.engine.connection.execute("SELECT typeof(zip) FROM t LIMIT 1").fetchall() == [("BIGINT",)]
     assert loaded(db, "t", {"zip": "DOUBLE decimal comma"})[0] == {"zip": "DOUBLE"}
+    db.engine.connection.execute("CREATE TABLE d AS SELECT 20240131 AS day")
+    assert loaded(db, "d", {"day": "DATE %Y%m%d"})[1] == [(date(2024, 1, 31),)]
 
 
 def test_a_file_that_is_named_twice_is_read_once(db: Database, folder: Path) -> None:
