@@ -12,7 +12,7 @@ import sqlglot
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
-from ppdm_sql.engine.types import NUMBERS, Kind, is_number, kind_of, type_tree
+from ppdm_sql.engine.types import Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
@@ -64,9 +64,8 @@ class TypeSaid(NamedTuple):
     def values(self, name: str, *, of_text: bool) -> Statement:
         """Give the values of a column in this type; NULL for those that are none of it."""
         value, target = column(name), type_tree(self.name)
-        whole = self.name.upper() in _WHOLE
+        whole = self.name.upper() in _WHOLE  # to which a cast from text rounds: 3.7 to 4
         if of_text and (mark := _MARKS.get(self.format)):
-            # a cast from text rounds 3.7 to 4
             decimals = "" if whole else rf"([{mark}][0-9]+)?"
             grouped = rf"[+-]?([0-9]+|[0-9]{{1,3}}([{'.' if mark == ',' else ','} '][0-9]{{3}})+){decimals}"
             plain = "replace(regexp_replace({v}, {others}, '', 'g'), {mark}, '.')"
@@ -269,7 +268,7 @@ def _refuse_lost(
     remedy = "Say another type, such as VARCHAR, or mend the file."
     if said.name.upper() in _BY_FORMAT and not said.format:
         remedy = f"Say how they are written, such as '{name}={said.name.upper()} %d.%m.%Y', or say VARCHAR."
-    elif not said.format and kind_of(said.name.upper()) in NUMBERS:
+    elif not said.format and is_number(said.name.upper()):
         remedy = f"{remedy} If decimals follow a comma, say '{name}={said.name} decimal comma'."
     problem = f"{some} of column {name!r} of {shown} {are} no {said.name}{by}, {first} record {record}."
     raise InvalidSource(problem, remedy)

@@ -186,7 +186,7 @@ def test_t_by_order_takes_two_hundred_numbers_also_beside_what_counts_in_lists(o
         "CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, (i * 31 + i % 7) % 199 AS e FROM range(4000) r(i)"
     )
     with ppdm_sql.open(con) as db:
-        release = db.generalize("t", require=[*other, "t <= 0.1 of e on a, b"], keep=[], into="r")
+        release = db.generalize("t", require=[*other, "t <= 0.1 of e on a, b"], into="r")
         db.install()
         reached = con.execute("SELECT max(t) FROM ppdm_closeness('r', ['a', 'b'], 'e')").fetchone()
         assert reached is not None
