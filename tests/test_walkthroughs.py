@@ -69,13 +69,13 @@ def test_a_sentence_stands_before_every_statement(name: str) -> None:
 
 
 @each
-def test_nothing_but_temporary_tables_and_views_is_made(name: str) -> None:
+def test_nothing_but_temporary_tables_views_and_macros_is_made(name: str) -> None:
     made = set()
     for statement in statements(name):
         (tree,) = sqlglot.parse(statement.sql, dialect="duckdb")
         assert isinstance(tree, exp.Create | exp.Query | exp.Insert | exp.Update | exp.Delete)
         if isinstance(tree, exp.Create):
-            assert statement.sql.startswith(("CREATE OR REPLACE TEMP TABLE ", "CREATE OR REPLACE TEMP VIEW "))
+            assert re.match("CREATE OR REPLACE TEMP (TABLE|VIEW|MACRO) ", statement.sql)
             made.add(tree.find(exp.Table).name)  # type: ignore[union-attr]
         elif not isinstance(tree, exp.Query):
             assert tree.find(exp.Table).name in made  # type: ignore[union-attr]
@@ -92,7 +92,9 @@ def test_a_walkthrough_is_formatted_as_the_step_files_are(name: str) -> None:
         stars = [star for star in tree.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
         assert not stars or re.search(r"^FROM (\w+ AS \w;|\(VALUES)$", statement.sql, re.MULTILINE)
         for table in tree.find_all(exp.Table):
-            written = isinstance(table.parent, exp.Create | exp.Insert | exp.Schema | exp.Pivot)
+            written = isinstance(
+                table.parent, exp.Create | exp.Insert | exp.Schema | exp.Pivot | exp.UserDefinedFunction
+            )
             assert written or table.alias, f"{table} has no alias in: {statement.sentence}"
 
 

@@ -232,85 +232,59 @@ WHERE NOT EXISTS (
         AND d.value = o.value
 );
 
--- T[bottom]: the records that contain the special value of an attribute, counted by the value
--- that is behind it and by class. InfoGain needs no more than these counts.
-CREATE OR REPLACE TEMP VIEW suppressed_counts AS
-SELECT
-    o.attribute,
-    o.value,
-    c.Rating,
-    sum(c.n) AS records
-FROM original_values AS o
-JOIN candidates AS k
-    ON k.attribute = o.attribute
-    AND k.value = o.value
-JOIN customers AS c
-    ON c.group_number = o.group_number
-GROUP BY ALL;
-
--- Disclosing v replaces T[bottom] ("before") with T[v] ("disclosed") and the others ("rest").
--- Count the classes in each of the three, for every candidate.
-CREATE OR REPLACE TEMP VIEW class_counts AS
-WITH shown_counts AS (
-    SELECT
-        k.attribute,
-        k.value,
-        CASE WHEN s.value = k.value THEN 'disclosed' ELSE 'rest' END AS record_set,
-        s.Rating,
-        s.records
-    FROM candidates AS k
-    JOIN suppressed_counts AS s
-        ON s.attribute = k.attribute
-)
-SELECT
-    c.attribute,
-    c.value,
-    coalesce(c.record_set, 'before') AS record_set,
-    c.Rating,
-    sum(c.records) AS records
-FROM shown_counts AS c
-GROUP BY GROUPING SETS (
-    (c.attribute, c.value, c.Rating),
-    (c.attribute, c.value, c.Rating, c.record_set)
+-- The entropy, in bits, of a set of records, of which each class has so many.
+CREATE OR REPLACE TEMP MACRO entropy(counts) AS coalesce(
+    list_sum([n / list_sum(counts) * log2(list_sum(counts) / n) for n in counts if n > 0]),
+    0
 );
 
--- InfoGain(v): the entropy of "before" less the entropies of "disclosed" and "rest", weighted by
--- their records. A window gives each class its share of its set. The candidate is beneficial if
--- more than one class is involved in the records that contain the special value. (A gain is never
--- below 0; greatest() takes away what rounding may leave there.)
-CREATE OR REPLACE TEMP VIEW candidate_gains AS
-WITH class_shares AS (
+-- T[bottom], the records that contain the special value of an attribute ("before"): disclosing v
+-- replaces it with T[v] ("disclosed") and the others ("rest"). Count the classes in each of the
+-- three, for every candidate; InfoGain needs no more than these counts.
+CREATE OR REPLACE TEMP VIEW class_counts AS
+WITH suppressed_counts AS (
     SELECT
-        c.attribute,
-        c.value,
-        c.record_set,
-        c.records,
-        c.records / sum(c.records) OVER record_set AS share
-    FROM class_counts AS c
-    WINDOW record_set AS (PARTITION BY c.attribute, c.value, c.record_set)
-),
-entropies AS (
-    SELECT
-        s.attribute,
-        s.value,
-        s.record_set,
-        count(*) AS classes,
-        sum(s.records) AS records,
-        sum(s.share * log2(1 / s.share)) AS entropy
-    FROM class_shares AS s
+        o.attribute,
+        o.value,
+        c.Rating,
+        sum(c.n) AS records
+    FROM original_values AS o
+    SEMI JOIN candidates AS k
+        ON k.attribute = o.attribute
+        AND k.value = o.value
+    JOIN customers AS c
+        ON c.group_number = o.group_number
     GROUP BY ALL
 )
 SELECT
-    e.attribute,
-    e.value,
+    k.attribute,
+    k.value,
+    s.Rating,
+    sum(s.records) AS before,
+    coalesce(sum(s.records) FILTER (WHERE s.value = k.value), 0) AS disclosed,
+    coalesce(sum(s.records) FILTER (WHERE s.value <> k.value), 0) AS rest
+FROM candidates AS k
+JOIN suppressed_counts AS s
+    ON s.attribute = k.attribute
+GROUP BY ALL;
+
+-- InfoGain(v): the entropy of "before" less the entropies of "disclosed" and "rest", weighted by
+-- their records. The candidate is beneficial if more than one class is involved in the records that
+-- contain the special value. (A gain is never below 0; greatest() takes away what rounding may
+-- leave there.)
+CREATE OR REPLACE TEMP VIEW candidate_gains AS
+SELECT
+    c.attribute,
+    c.value,
     greatest(
-        max(e.entropy) FILTER (WHERE e.record_set = 'before')
-        - sum(e.records * e.entropy) FILTER (WHERE e.record_set <> 'before')
-        / max(e.records) FILTER (WHERE e.record_set = 'before'),
+        entropy(list(c.before))
+        - (
+            sum(c.disclosed) * entropy(list(c.disclosed)) + sum(c.rest) * entropy(list(c.rest))
+        ) / sum(c.before),
         0
     ) AS info_gain,
-    max(e.classes) FILTER (WHERE e.record_set = 'before') > 1 AS beneficial
-FROM entropies AS e
+    count(*) > 1 AS beneficial
+FROM class_counts AS c
 GROUP BY ALL;
 
 -- Conf_v(IC -> pi): the confidences as they would be with v disclosed. Every candidate gets its own

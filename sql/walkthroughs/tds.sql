@@ -84,61 +84,43 @@ ORDER BY
 -- 2. Taxonomies: what a value may be called instead
 -- ---------------------------------------------------------------------------------------------
 
+-- The entropy, in bits, of a set of records, of which each class has so many.
+CREATE OR REPLACE TEMP MACRO entropy(counts) AS coalesce(
+    list_sum([n / list_sum(counts) * log2(list_sum(counts) / n) for n in counts if n > 0]),
+    0
+);
+
 -- A number has no taxonomy; TDS grows one. Each boundary between two salaries of [1, 99) is a
 -- candidate. The split of slide 11 is the one with the largest information gain, and is named by
 -- the smallest value of its right half: 37.
-WITH sides AS (
+WITH class_counts AS (
     SELECT
         b.boundary,
-        CASE WHEN e.Salary < b.boundary THEN 'left' ELSE 'right' END AS side,
         e.Class,
-        e.n
+        sum(e.n) AS whole,
+        coalesce(sum(e.n) FILTER (WHERE e.Salary < b.boundary), 0) AS below,
+        coalesce(sum(e.n) FILTER (WHERE e.Salary >= b.boundary), 0) AS above
     FROM (SELECT DISTINCT l.Salary AS boundary FROM employees AS l) AS b
     CROSS JOIN employees AS e
     WHERE b.boundary > (SELECT min(l.Salary) FROM employees AS l)
-),
-side_classes AS (
-    SELECT
-        s.boundary,
-        coalesce(s.side, 'both') AS side,
-        s.Class,
-        sum(s.n) AS records
-    FROM sides AS s
-    GROUP BY GROUPING SETS ((s.boundary, s.Class), (s.boundary, s.Class, s.side))
-),
-class_shares AS (
-    SELECT
-        s.boundary,
-        s.side,
-        s.records,
-        s.records / sum(s.records) OVER (PARTITION BY s.boundary, s.side) AS share
-    FROM side_classes AS s
-),
-side_entropies AS (
-    SELECT
-        c.boundary,
-        c.side,
-        sum(c.records) AS records,
-        sum(c.share * log2(1 / c.share)) AS entropy
-    FROM class_shares AS c
     GROUP BY ALL
 )
 SELECT
-    e.boundary,
-    concat('[1, ', e.boundary, ')') AS left_half,
-    concat('[', e.boundary, ', 99)') AS right_half,
+    c.boundary,
+    concat('[1, ', c.boundary, ')') AS left_half,
+    concat('[', c.boundary, ', 99)') AS right_half,
     round(
-        max(e.entropy) FILTER (WHERE e.side = 'both')
-        - sum(e.records * e.entropy) FILTER (WHERE e.side <> 'both')
-        / max(e.records) FILTER (WHERE e.side = 'both'),
+        entropy(list(c.whole))
+        - (sum(c.below) * entropy(list(c.below)) + sum(c.above) * entropy(list(c.above)))
+        / sum(c.whole),
         6
     ) AS info_gain
-FROM side_entropies AS e
+FROM class_counts AS c
 GROUP BY
-    e.boundary
+    c.boundary
 ORDER BY
     info_gain DESC,
-    e.boundary ASC;
+    c.boundary ASC;
 
 -- The taxonomies, an edge a row. Salary is that of slide 11. The slides name Blue-collar and
 -- White-collar (slide 16) and Professional (slide 8); what is below Blue-collar is ours.
@@ -341,29 +323,19 @@ GROUP BY GROUPING SETS (
     (k.attribute, k.node, e.Class, p.child)
 );
 
--- InfoGain(v) of slide 14: I(R_v) - sum over c of |R_c| / |R_v| * I(R_c), where I is the entropy. A
--- window gives each class its share of its set. The candidate is beneficial if R_v holds more than
--- one class. (A gain is never below 0; greatest() takes away what rounding may leave there.)
+-- InfoGain(v) of slide 14: I(R_v) - sum over c of |R_c| / |R_v| * I(R_c), where I is the entropy.
+-- The candidate is beneficial if R_v holds more than one class. (A gain is never below 0;
+-- greatest() takes away what rounding may leave there.)
 CREATE OR REPLACE TEMP VIEW candidate_gains AS
-WITH class_shares AS (
+WITH entropies AS (
     SELECT
         c.attribute,
         c.node,
         c.record_set,
-        c.records,
-        c.records / sum(c.records) OVER record_set AS share
-    FROM class_counts AS c
-    WINDOW record_set AS (PARTITION BY c.attribute, c.node, c.record_set)
-),
-entropies AS (
-    SELECT
-        s.attribute,
-        s.node,
-        s.record_set,
         count(*) AS classes,
-        sum(s.records) AS records,
-        sum(s.share * log2(1 / s.share)) AS entropy
-    FROM class_shares AS s
+        sum(c.records) AS records,
+        entropy(list(c.records)) AS entropy
+    FROM class_counts AS c
     GROUP BY ALL
 )
 SELECT
