@@ -12,7 +12,7 @@ import sqlglot
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
-from ppdm_sql.engine.types import Kind, is_number, kind_of, type_tree
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
@@ -196,8 +196,9 @@ def applied(
     for item in columns:
         kind = types.get(item.name)
         if kind is not None:
-            values = kind.values(item.name, of_text=item.type == "VARCHAR")
-            _refuse_lost(engine, table, item.name, kind, values, shown)
+            read = kind._replace(format="") if kind_of(item.type) in MOMENTS else kind  # it is read already
+            values = read.values(item.name, of_text=item.type == "VARCHAR")
+            _refuse_lost(engine, table, item.name, read, values, shown)
         elif not of_texts:
             continue
         elif item.type != "VARCHAR":

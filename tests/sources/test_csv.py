@@ -328,6 +328,8 @@ def test_a_table_is_cast_and_not_changed(db: Database) -> None:
     assert loaded(db, "t", {"zip": "DOUBLE decimal comma"})[0] == {"zip": "DOUBLE"}
     db.engine.connection.execute("CREATE TABLE d AS SELECT 20240131 AS day")
     assert loaded(db, "d", {"day": "DATE %Y%m%d"})[1] == [(date(2024, 1, 31),)]
+    db.engine.connection.execute("CREATE TABLE e AS SELECT DATE '2024-01-31' AS day")
+    assert loaded(db, "e", {"day": "DATE %d/%m/%Y"})[1] == [(date(2024, 1, 31),)]
 
 
 def test_a_file_that_is_named_twice_is_read_once(db: Database, folder: Path) -> None:
