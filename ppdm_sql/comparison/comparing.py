@@ -195,16 +195,26 @@ def _rows(count: int, row_of: Callable[[int], ComparedRow]) -> tuple[tuple[Compa
 
 
 class SettingProgress(SilentProgress):
-    """The progress of one setting after the other: each is a phase, and no notice is given twice."""
+    """The progress of one setting after the other: each is a phase, and no notice is given twice.
+
+    What is told of a setting waits until all were tried, since it may be so of others, too.
+    """
 
     def __init__(self, listener: Progress) -> None:
-        self._said = set[str]()
+        self.setting = ""
+        self._said: dict[str, list[str]] = {}
         self._listener, self.update = listener, listener.update  # type: ignore[method-assign]
 
     def notice(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+        if not self.setting and text not in self._said:
             self._listener.notice(text)
+        self._said.setdefault(text, []).append(self.setting)
+
+    def tell(self) -> None:
+        """Give the notices that waited, with the settings of which they are true."""
+        for text, settings in self._said.items():
+            if all(settings):
+                self._listener.notice(f"With {'; '.join(settings)}: {text}")
 
 
 def _tried(engine: Engine, source: Source, request: CompareRequest, progress: Progress) -> Comparison:
@@ -260,6 +270,7 @@ def _grid(
 
     def row_of(number: int) -> ComparedRow:
         row, run = grid[number].row, runs[number]
+        progress.setting = row.name
         listener.start(f"setting {number + 1} of {len(grid)}, {row.name}")
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
@@ -268,6 +279,7 @@ def _grid(
     with engine.workspace(), engine.snapshot():
         possible[0].check_kept()
         rows, interrupted = _rows(len(grid), row_of)
+    progress.tell()
     return Comparison(source, rows, interrupted, baseline=baseline)
 
 
