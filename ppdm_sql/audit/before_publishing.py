@@ -36,8 +36,9 @@ CLEAR = ("sensitive", "class", "kept")
 """Treatments of columns that show labels, and of those that are released as they are."""
 CONSIDERABLE, FEWEST_ALONE = 0.05, 5
 """Share and number of the records alone from which it is told: rare values single some out anywhere."""
-FEWER = 2
-"""A notice is given where there are at least so many rows for each value, on average."""
+FEWER, FEWER_NAMED = 2, 1.2
+"""A notice is given where there are at least so many rows for each value, on average: of names some are alike
+by chance, of what is called as a person's number few are."""
 LEAST_VALUES = 10
 """Columns with fewer values single nobody out, whatever they are called."""
 
@@ -106,8 +107,8 @@ def _identifies(item: ColumnProfile, records: int) -> str:
 # -- rows that are taken for persons and seem not to be -----------------------------------------------
 #
 # A column that is to single persons out, since it is a direct identifier or is called like one, should have
-# about as many values as there are rows. Where it has at most half as many, most rows share their person with
-# others, and a count of rows promises less than it seems to.
+# about as many values as there are rows. Where it has far fewer, rows share their person with others, and a
+# count of rows promises less than it seems to.
 
 
 def repeated_persons(
@@ -131,7 +132,8 @@ def repeated_persons(
     if not telling:
         return []
     _, sizes = _sizes(engine, table, telling, step="repeated_persons")
-    few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
+    fewer = {name: FEWER_NAMED if is_named_for_persons(name) else FEWER for name in telling}
+    few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / fewer[name]}
     if not few:
         return []
     name = max(few, key=lambda one: few[one][0])

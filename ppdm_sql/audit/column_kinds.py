@@ -37,7 +37,8 @@ _MEASURE_WORDS = _listed(
 )
 """Whole numbers that are called so measure or count something: they are neither codes nor identifiers."""
 _PERSONS = _listed(
-    "patient person customer client employee member user student citizen subject resident insured taxpayer"
+    "patient person personal customer client employee staff member user student pupil citizen national "
+    "subject resident insured taxpayer nhs"
 )
 _OWN_WORDS = _listed("mrn ssn mail email phone")
 """What one person has one of, as a rule: a column that is called so says whose a record is."""
@@ -164,8 +165,8 @@ def is_named_for_persons(name: str) -> bool:
     """Tell whether a column is called as if it said whose a record is, and nothing more.
 
     Example:
-        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "PERSONNR", "user no", "email")]
-        [True, True, True, True, True]
+        >>> [is_named_for_persons(name) for name in ("PatientID", "PERSONNR", "NHS number", "email")]
+        [True, True, True, True]
         >>> [is_named_for_persons(name) for name in ("id", "member_since", "zip", "user agent", "policy")]
         [False, False, False, False, False]
     """

@@ -155,6 +155,7 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         ("id", "i", "direct identifier"),
         ("patient_id", "i % 40", "direct identifier"),
         ("PatientID", "i % 40", "direct identifier"),
+        ("NHS number", "'NHS' || (i % 40)", "direct identifier"),
         ("product_id", "i % 40", "code"),
         ("customer_group_id", "i % 40", "code"),
         ("HospitalPatientID", "i % 40", "direct identifier"),

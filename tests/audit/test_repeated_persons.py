@@ -80,14 +80,22 @@ def test_the_notice_stays_with_the_release(db: ppdm_sql.Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "few"), [("i % 500", True), ("i % 700", False), ("i % 9", False), ("NULL::INTEGER", False)]
+    ("name", "values", "few"),
+    [
+        ("Customer ID", "i % 700", True),
+        ("Customer ID", "i % 950", False),
+        ("Customer ID", "i % 9", False),
+        ("Customer ID", "NULL::INTEGER", False),
+        ("name", "i % 500", True),
+        ("name", "i % 700", False),  # persons of the same name
+    ],
 )
-def test_far_fewer_is_at_most_half(values: str, few: bool) -> None:
+def test_far_fewer_is_less_for_numbers_of_persons(name: str, values: str, few: bool) -> None:
     with duckdb.connect() as con:
-        con.execute(f'CREATE TABLE "o\'dd ""t" AS SELECT {values} AS "Customer ID" FROM range(1000) r (i)')
+        con.execute(f'CREATE TABLE "o\'dd ""t" AS SELECT {values} AS "{name}" FROM range(1000) r (i)')
         engine = Engine(con)
         table = engine.find('"o\'dd ""t"')
-        assert len(repeated_persons(engine, table, engine.columns(table))) == few
+        assert len(repeated_persons(engine, table, engine.columns(table), ["name"])) == few
 
 
 def test_an_empty_table_and_one_without_such_columns_say_nothing() -> None:
