@@ -9,23 +9,30 @@ from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed, stacked_classes
 from ppdm_sql.audit.judging import judgements
-from ppdm_sql.audit.model import ITSELF, ClassSizes, Counted, Identifiable, IdentifiableValue, Risk
+from ppdm_sql.audit.model import (
+    ITSELF,
+    SMALL,
+    ClassSizes,
+    Exposure,
+    Identifiable,
+    IdentifiableValue,
+    Risk,
+    SensitiveExposure,
+    ValueConfidence,
+)
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.source import count_column
 from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidSource
-from ppdm_sql.privacy import LDiversity, Requirement, TCloseness, Value
+from ppdm_sql.privacy import LDiversity, Requirement, TCloseness
 from ppdm_sql.privacy.models.recursive_diversity import RecursiveDiversity
-from ppdm_sql.results import SHARE, ResultTable
 
 HIGH = 0.2
 """Risk above which the share of the records is measured."""
 MOST_VALUES = 100
 """Sensitive or confidential values that are listed at most, those most at risk first."""
-SMALL = 5
-"""Classes of fewer records are counted as small."""
 
 
 # -- class sizes and risk ------------------------------------------------------------------------------
@@ -158,100 +165,6 @@ def smallest_linked(
 
 
 # -- what can be inferred -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ValueConfidence:
-    """How surely a sensitive value can be inferred; holds a cell, so it is for the owner."""
-
-    value: Value  # the value as text, None being NULL
-    records: int  # records with it
-    share: float  # those as a share of all records, in (0, 1]: what everybody may guess
-    confidence: float  # its highest share in an equivalence class, in (0, 1]
-    certain: int  # records with it in classes where every record has it
-
-
-@dataclass(frozen=True)
-class SensitiveExposure:
-    """What the equivalence classes give away of one sensitive column."""
-
-    sensitive: str  # the column
-    values: int  # number of its values, NULL being one
-    distinct_l: int  # the fewest different values of a class, at least 1
-    entropy_l: float  # the smallest exp(entropy) of a class, at least 1
-    # recursive (c, 2)-diversity holds for every c above it; None where a class has one value and no c is
-    # enough
-    recursive_c: float | None
-    equal_t: float  # the largest distance of a class from the table, in [0, 1], all values equally far apart
-    ordered_t: float | None  # the same by the order of the values; None where they have none, as texts
-    # one for each value, at most 100, those with the highest confidence first
-    by_value: tuple[ValueConfidence, ...]
-
-
-@dataclass(frozen=True)
-class Exposure:
-    """What the columns that others may know give away."""
-
-    by: tuple[str, ...]  # those columns
-    records: int  # of the table; persons, where they are counted, once for each class
-    classes: int  # equivalence classes of these columns
-    smallest: int  # records of the smallest class: k
-    median: float  # of the classes' sizes
-    mean: float  # of the classes' sizes
-    largest: int  # records of the largest class
-    alone: int  # records that are alone in their class
-    in_small: int  # records in classes of fewer than five, those that are alone among them
-    sensitive: tuple[SensitiveExposure, ...]  # one for each sensitive column
-
-    def measures(self, counted: Counted) -> list[tuple[str, float | None, str]]:
-        """List measure, value, and what it says, of the classes."""
-        each = "" if counted == "records" else ", once in each class"
-        return [
-            (counted, self.records, f"in the table{each}"),
-            ("classes", self.classes, "combinations of these columns that exist"),
-            ("smallest class (k)", self.smallest, f"{counted} that cannot be told apart, at worst"),
-            ("median class", self.median, "half of the classes are no larger"),
-            ("mean class", self.mean, f"{counted} for each class"),
-            ("largest class", self.largest, ""),
-            ("share alone", self.alone / self.records, f"of the {counted}, in classes of 1"),
-            (
-                f"share below {SMALL}",
-                self.in_small / self.records,
-                f"of the {counted}, in classes of 1 to {SMALL - 1}",
-            ),
-        ]
-
-    def tables(self, on: str, counted: Counted) -> list[ResultTable]:
-        """Give the tables; ``on`` names the columns."""
-        heading = ("measure", "value", "what it says")
-        tables = [ResultTable(f"Classes of {on}", heading, self.measures(counted))]
-        for item in self.sensitive:
-            tables.append(ResultTable(f"{item.sensitive} by {on}", heading, sensitive_measures(item)))
-            listed = len(item.by_value)
-            more = f", {listed} of {item.values} values" if listed < item.values else ""
-            rows: list[tuple[object, ...]] = [
-                (v.value, v.records, v.share, v.confidence, v.certain) for v in item.by_value
-            ]
-            names = (item.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
-            title = f"Confidence of each {item.sensitive} by {on}{more}"
-            shares = dict.fromkeys(names[2:4], SHARE)
-            tables.append(ResultTable(title, names, rows, shares))
-        return tables
-
-
-def sensitive_measures(item: SensitiveExposure) -> list[tuple[str, float | None, str]]:
-    """List measure, value, and what it says, of a sensitive column."""
-    recursive = "no c: a class has one value" if item.recursive_c is None else "holds for every c above it"
-    rows: list[tuple[str, float | None, str]] = [
-        ("values", item.values, "NULL is one"),
-        ("distinct l", item.distinct_l, "the fewest values of a class"),
-        ("entropy l", item.entropy_l, "the smallest exp(entropy) of a class"),
-        ("recursive c (l = 2)", item.recursive_c, recursive),
-        ("t, equal distances", item.equal_t, "how far a class is from the table, at worst"),
-    ]
-    if item.ordered_t is not None:
-        rows.append(("t, ordered distances", item.ordered_t, "the same by the order of the values"))
-    return rows
 
 
 def exposure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -19,7 +19,6 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from ppdm_sql.cli.failures import print_error
 from ppdm_sql.cli.output import notice
-from ppdm_sql.cli.sql import Session
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.sql_calls.calls import is_complete
@@ -52,14 +51,21 @@ _NAMES = """
 _KEYWORDS = "SELECT upper(k.keyword_name) FROM duckdb_keywords() AS k ORDER BY k.keyword_name"
 
 
-def converse(session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
+def converse(
+    connection: duckdb.DuckDBPyConnection,
+    run: Callable[..., None],
+    *,
+    keep_history: bool,
+    quiet: bool,
+    debug: bool,
+) -> None:
     """Read statements from a terminal and run them until the end of the input, ``exit`` or ``quit``."""
     notice("A semicolon ends a statement. Tab completes names; .help tells more, Ctrl-D leaves.", quiet=quiet)
     history = history_file() if keep_history else None
     if history is not None:
         where = f"What you type, values included, is kept in {history}"
         notice(f"{where}; --no-history keeps nothing.", quiet=quiet)
-    names = _Names(session)
+    names = _Names(connection)
     prompt: PromptSession[str] = PromptSession(
         message=_MARKS[0],
         prompt_continuation=lambda width, line, wrapped: _MARKS[1],
@@ -87,7 +93,7 @@ def converse(session: Session, *, keep_history: bool, quiet: bool, debug: bool) 
                 raise InvalidOption(
                     "There is no such dot command here.", "Type .help for those that there are."
                 )
-            session.run("SHOW TABLES;" if word == ".tables" else text, most=ROWS_SHOWN)
+            run("SHOW TABLES;" if word == ".tables" else text, most=ROWS_SHOWN)
         except KeyboardInterrupt:
             notice("Interrupted.")
         except Exception as error:
@@ -133,8 +139,8 @@ def _bindings() -> KeyBindings:
 class _Names(Completer):
     """Completes keywords and the names of what the database holds, read again after each statement."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
         self._keywords = self._read(_KEYWORDS)
         self.known: list[str] = []  # nothing: they are read again when they are needed next
 
@@ -150,6 +156,6 @@ class _Names(Completer):
 
     def _read(self, query: str) -> list[str]:
         try:
-            return [name for (name,) in self._session.connection.execute(query).fetchall()]
+            return [name for (name,) in self._connection.execute(query).fetchall()]
         except duckdb.Error:  # such as in a transaction that has failed
             return []

@@ -56,7 +56,8 @@ def sql(
             if sql is None:
                 from ppdm_sql.cli.prompt import converse
 
-                converse(session, keep_history=not no_history, quiet=common.quiet, debug=common.debug)
+                shown = {"quiet": common.quiet, "debug": common.debug}
+                converse(session.connection, session.run, keep_history=not no_history, **shown)
             else:
                 session.run(sql)
         finally:

@@ -17,8 +17,7 @@ from ppdm_sql.release import Release
 from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
-    from ppdm_sql.audit.exposure import Exposure
-    from ppdm_sql.audit.model import Audit, Counted, Risk
+    from ppdm_sql.audit.model import Audit, Counted, Exposure, Risk
     from ppdm_sql.audit.profiling import Profile
     from ppdm_sql.comparison.model import Comparison
     from ppdm_sql.release.applying import Applied, AppliedTable
@@ -205,12 +204,10 @@ def audited(audit: Audit) -> Iterator[Row]:
 
 
 def _exposed(exposure: Exposure, counted: Counted) -> Iterator[Row]:
-    from ppdm_sql.audit.exposure import sensitive_measures  # what only lists does without
-
     by = ", ".join(exposure.by)
     measured = [(by, measure) for measure in exposure.measures(counted)]
     for item in exposure.sensitive:
-        measured += [(f"{item.sensitive} by {by}", measure) for measure in sensitive_measures(item)]
+        measured += [(f"{item.sensitive} by {by}", measure) for measure in item.measures()]
         for value in item.by_value:
             about = f"{item.sensitive} = {_text(value.value)} by {by}"
             share = f"{100 * value.share:.4g} % of all {counted}"

@@ -18,7 +18,7 @@ from hypothesis import given
 
 import ppdm_sql
 from ppdm_sql.audit.column_kinds import ValueShape, looks_like
-from ppdm_sql.audit.exposure import Exposure
+from ppdm_sql.audit.model import Exposure
 from ppdm_sql.audit.profiling import Profile
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import quoted

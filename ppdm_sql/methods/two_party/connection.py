@@ -18,7 +18,6 @@ from typing import cast
 
 from ppdm_sql.errors import InvalidOption, PeerError, PpdmError, PpdmWarning, ProtocolError
 from ppdm_sql.methods.two_party.certificates import PROTOCOL, Credentials, context
-from ppdm_sql.methods.two_party.messages import garbage
 
 MESSAGE, WELCOME, AGREED, STOP, BYE = range(1, 6)
 """What a frame is: a message; the word that lets a caller in; that this side is about to publish; the word
@@ -32,6 +31,11 @@ HANDSHAKE, LINGER, FAREWELL, PAUSE = 5.0, 1.0, 5.0, 0.25
 """Seconds that a caller may take to show its certificate, or to hear why it is turned away; that an ended run
 gives the partner to hear of it; and between two calls at a place where nobody listens yet."""
 OTHER_NAME = 62  # what OpenSSL calls a certificate for another name
+
+
+def garbage(what: str) -> ProtocolError:
+    remedy = "Let both run the same version of ppdm-sql, and check who is there."
+    return ProtocolError(f"The partner sent {what}.", remedy, reason="message")
 
 
 @dataclass(frozen=True)

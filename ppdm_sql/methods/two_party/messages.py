@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,10 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import bind, sql, text
 from ppdm_sql.errors import InvalidOption, NameTaken, ProtocolError, UnknownRelease
+from ppdm_sql.methods.two_party.connection import Line, garbage
 from ppdm_sql.release import get
 from ppdm_sql.release.catalogue import find, parts
 from ppdm_sql.results import Result, ResultTable
-
-if TYPE_CHECKING:
-    from ppdm_sql.methods.two_party.connection import Line
 
 VERSION = 1
 """Of the protocol; both parties must speak the same."""
@@ -172,11 +170,6 @@ def _fits(value: Any, wanted: str) -> bool:
     if wanted[-1] == "?":
         return value is None or _fits(value, wanted[:-1])
     return _TYPES[wanted](value)
-
-
-def garbage(what: str) -> ProtocolError:
-    remedy = "Let both run the same version of ppdm-sql, and check who is there."
-    return ProtocolError(f"The partner sent {what}.", remedy, reason="message")
 
 
 def impossible(problem: str) -> ProtocolError:

@@ -30,7 +30,7 @@ from ppdm_sql.methods.top_down.loop import RefinementStep, State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome, as_lists, outcome_of
 from ppdm_sql.methods.two_party import messages, records
-from ppdm_sql.methods.two_party.connection import AGREED, BYE, FAREWELL, Line, word_for
+from ppdm_sql.methods.two_party.connection import AGREED, BYE, FAREWELL, Line, garbage, word_for
 from ppdm_sql.methods.two_party.messages import Link, Message, impossible
 from ppdm_sql.methods.two_party.partner import LeafMeasure, Partner, learn
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
@@ -175,7 +175,7 @@ class IntegrationRun(GeneralizationRun):
             digests = np.frombuffer(b"".join(map(bytes, key_digests)), f"V{messages.KEY_BYTES}")
             keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
             if keys.column is None or not len(keys.column) == theirs["records"] == keys.fields["records"]:
-                raise messages.garbage("another number of keys than it has records")
+                raise garbage("another number of keys than it has records")
             needs = [item.name for item in columns]
             self.rows = records.common_records(self.engine, self.rows, key, needs, keys.column)
             common = self.engine.size(self.rows)
