@@ -324,8 +324,8 @@ def _everybody_enters(self: Any, arrivals: Any) -> Any:
     return arrivals
 
 
-def _forgets_the_steps(self: Any, step: Any) -> tuple[int, ...]:
-    return ()
+def _forgets_the_steps(engine: Any, masking: Any, steps: Any, bounds: Any) -> list[tuple[int, ...]]:
+    return [() for _ in steps]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def _forgets_the_steps(self: Any, step: Any) -> tuple[int, ...]:
     [
         ("Growth._with_their_cohort", _everybody_stays),
         ("Growth._ready", _everybody_enters),
-        ("_Disclosures.perform", _forgets_the_steps),
+        ("_candidates", _forgets_the_steps),
         ("departed_persons", lambda engine, gone: departed_persons(engine, [])),
     ],
 )
@@ -346,7 +346,7 @@ def test_planted_faults_are_refused(
         run(db, "DELETE FROM visits WHERE job = 'judge'")
         db.update("safe")
         add(db, people(20, 9, "judge"))
-    elif place == "_Disclosures.perform":  # another value is disclosed first
+    elif place == "_candidates":  # another value is disclosed first
         add(db, people(200, 60, "judge"))
     else:
         run(db, "DELETE FROM visits WHERE id = 'p0'")

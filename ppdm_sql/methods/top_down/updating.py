@@ -9,8 +9,9 @@ all where those that stay would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +24,6 @@ from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.cuts import Cut, Cuts, SuppressionCut
-from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRoles
@@ -272,16 +272,20 @@ class Growth:
     def cuts(self) -> Cuts:
         """Perform the steps of the version before again; the first version begins at the top."""
         run, self._replayed = self.run, []
-        replays = [_Replay.of(run.engine, masking) for masking in run.maskings]
         steps, bounds = ([], {}) if self.before is None else (self.before.steps, self.before.bounds)
-        for replay, name in zip(replays, run.attributes, strict=True):
-            replay.prepare([step for step in steps if step.attribute == name], bounds)
+        wanted, cuts = dict[int, list[int]](), list[Cut]()
+        for masking, name in zip(run.maskings, run.attributes, strict=True):
+            own = [step for step in steps if step.attribute == name]
+            found, cut = _performed(masking.top, _candidates(run.engine, masking, own, bounds))
+            wanted |= dict(zip((step.step for step in own), found, strict=True))
+            cuts.append(cut)
         for step in steps:
-            position = run.attributes.index(step.attribute)
-            score = step.score or 0.0, step.gain or 0.0, step.loss or 0.0
-            done = replays[position].perform(step)
-            self._replayed += [RefinementStep((position, candidate), *score) for candidate in done]
-        return tuple(replay.cut for replay in replays)
+            position, score = run.attributes.index(step.attribute), (step.score, step.gain, step.loss)
+            self._replayed += [
+                RefinementStep((position, candidate), *(number or 0.0 for number in score))
+                for candidate in wanted[step.step]
+            ]
+        return tuple(cuts)
 
     def begin(self, loop: Refinement) -> None:
         """Let a descent know of the steps that were performed again."""
@@ -290,111 +294,60 @@ class Growth:
         loop.state = replace(loop.state, steps=steps, kept_from=kept_from)
 
 
-class _Replay:
-    """Performs the recorded steps of one attribute over the values that it has today.
+def _performed(cut: Cut, wanted: Iterable[Sequence[int]]) -> tuple[list[list[int]], Cut]:
+    """Perform each candidate once, and give those of each step."""
+    found, done = list[list[int]](), dict[int, None]()
+    for candidates in wanted:
+        found.append([candidate for candidate in candidates if candidate not in done])
+        done |= dict.fromkeys(found[-1])
+    if isinstance(cut, SuppressionCut):
+        return found, cut.disclose(list(done))
+    return found, reduce(lambda reached, candidate: reached.refine(candidate), done, cut)
+
+
+def _candidates(
+    engine: Engine, masking: Masking, steps: Sequence[Step], bounds: Bounds
+) -> Iterator[Sequence[int]]:
+    """Give the candidates that perform each step over the values of today, after those that must come before.
 
     A value that the steps did not know is shown as what stood for it: the symbol, its ancestor, its interval.
     """
-
-    def __init__(self, engine: Engine, masking: Masking) -> None:
-        self.engine, self.masking, self._cut = engine, masking, masking.top
-
-    @classmethod
-    def of(cls, engine: Engine, masking: Masking) -> _Replay:
-        kinds: dict[type[Masking], type[_Replay]] = {
-            Suppression: _Disclosures,
-            Generalization: _Specializations,
-            Intervals: _Splits,
-        }
-        return kinds.get(type(masking), cls)(engine, masking)
-
-    @property
-    def cut(self) -> Cut:
-        return self._cut
-
-    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
-        """Look up what the steps name."""
-
-    def perform(self, step: Step) -> Sequence[int]:
-        """Perform a step, and what must come before it; give the candidates."""
-        return ()
-
-
-class _Disclosures(_Replay):
-    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
-        texts = [child for step in steps for child in step.children]
+    dictionary = masking.dictionary
+    null = [dictionary.size - 1] if dictionary.has_null else []
+    if isinstance(masking, Suppression):
         found = sql(
-            "SELECT d.code, CAST(d.value AS VARCHAR) FROM {t} AS d WHERE CAST(d.value AS VARCHAR) IN "
+            "SELECT CAST(d.value AS VARCHAR), d.code FROM {t} AS d WHERE CAST(d.value AS VARCHAR) IN "
             "(SELECT unnest(CAST($texts AS VARCHAR[])))",
-            t=self.masking.dictionary.table,
+            t=dictionary.table,
         )
-        rows = self.engine.query(found, {"texts": texts}, step="disclosed values") if texts else []
-        self._codes: dict[Value, int] = {value: int(code) for code, value in rows}
-        if self.masking.dictionary.has_null:
-            self._codes[None] = self.masking.dictionary.size - 1
-        self._disclosed: list[int] = []
-
-    def perform(self, step: Step) -> Sequence[int]:
-        codes = [self._codes.pop(child) for child in step.children if child in self._codes]
-        self._disclosed += codes
-        return codes
-
-    @property
-    def cut(self) -> Cut:
-        top = self.masking.top
-        assert isinstance(top, SuppressionCut)
-        return top.disclose(self._disclosed)
-
-
-class _Specializations(_Replay):
-    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
-        assert isinstance(self.masking, Generalization)
-        self._nodes: dict[str | None, int] = {label: node for node, label, *_ in self.masking.labels}
-        self._parents = dict(self.masking.nodes({}))
-        self._done: set[int] = set()
-
-    def perform(self, step: Step) -> Sequence[int]:
-        assert isinstance(self.masking, Generalization)
-        node, path = self._nodes.get(step.parent), list[int]()
-        while node is not None:
-            path.append(node)
-            node = self._parents[node]
-        path = [
-            node for node in reversed(path) if node not in self._done and self.masking.tree.children[node]
-        ]
-        for node in path:
-            self._cut = self._cut.refine(node)
-        self._done.update(path)
-        return path
-
-
-class _Splits(_Replay):
-    def prepare(self, steps: Sequence[Step], bounds: Bounds) -> None:
-        lower = {step.step: bounds.get((step.attribute, step.children[-1])) for step in steps}
-        dictionary = self.masking.dictionary
+        known = _looked_up(engine, found, [child for step in steps for child in step.children])
+        if null:
+            known[None] = null[0]
+        for step in steps:
+            yield [known[child] for child in step.children if child in known]
+    elif isinstance(masking, Generalization):
+        nodes, parents = {label: node for node, label, *_ in masking.labels}, dict(masking.nodes({}))
+        for step in steps:
+            node, path = nodes.get(step.parent), list[int]()
+            while node is not None:
+                path, node = [node, *path], parents[node]
+            yield [node for node in path if masking.tree.children[node]]
+    elif isinstance(masking, Intervals):
         found = sql(
             "SELECT t.text, min(d.code) FROM (SELECT unnest(CAST($texts AS VARCHAR[])) AS text) AS t "
             "JOIN {t} AS d ON d.value >= CAST(t.text AS {type}) GROUP BY t.text",
             t=dictionary.table,
             type=type_tree(dictionary.column.type),
         )
-        texts = [text for text in lower.values() if text is not None]
-        codes: dict[str, int] = (
-            dict(self.engine.query(found, {"texts": texts}, step="boundaries")) if texts else {}
-        )
-        self._boundaries = {step: None if text is None else codes.get(text) for step, text in lower.items()}
+        lower = [bounds.get((step.attribute, step.children[-1])) for step in steps]
+        codes = _looked_up(engine, found, [text for text in lower if text is not None])
+        for text in lower:
+            # NULL is split off before anything else; nothing lies below the first value
+            yield [code for code in (*null, codes.get(text, 0)) if code]
 
-    def perform(self, step: Step) -> Sequence[int]:
-        assert isinstance(self._cut, IntervalCut)
-        null = [self.masking.dictionary.size - 1] if self.masking.dictionary.has_null else []
-        # NULL is split off before anything else
-        wanted = [*null, self._boundaries[step.step]]
-        done = []
-        for boundary in wanted:
-            if boundary is not None and boundary > 0 and boundary not in self._cut.boundaries:
-                self._cut = self._cut.refine(int(boundary))
-                done.append(int(boundary))
-        return done
+
+def _looked_up(engine: Engine, query: Statement, texts: Sequence[str | None]) -> dict[Value, int]:
+    return dict(engine.query(query, {"texts": texts}, step="values of steps")) if texts else {}
 
 
 # -- what is asked again ------------------------------------------------------------------------------
