@@ -21,11 +21,11 @@ from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
-from ppdm_sql.methods.top_down.interval_cuts import tails_of, value_places, wide_enough
+from ppdm_sql.methods.top_down.constraints import AllowedConstraints
+from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, tails_of, value_places, wide_enough
 from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
+from ppdm_sql.methods.top_down.measuring import ConditionalEntropy
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolved
 from ppdm_sql.methods.top_down.run import RefinementRun
@@ -223,17 +223,16 @@ class GeneralizationRun(RefinementRun):
             return Generalization(*of, leaves, self._by_interval(name), self.worth, bounds)
         if self._grows(name):
             ends, width = self._range(dictionary), self._given["min-width"].get(name)
-            return Intervals(
-                dictionary,
+            wide = () if width is None else (wide_enough(self.engine, dictionary, ends, width),)
+            histogram = ClassHistogram(
                 counts,
-                symbol,
-                ends,
-                least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
-                rules=() if width is None else (wide_enough(self.engine, dictionary, ends, width),),
-                places=value_places(self.engine, dictionary, ends),
-                worth=self.worth,
-                tails=tails,
+                dictionary.has_null,
+                value_places(self.engine, dictionary, ends),
+                int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
+                wide if tails is None else (*wide, tails),
+                self.worth,
             )
+            return Intervals(dictionary, histogram, symbol, ends, tails)
         if name in self._given["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
@@ -296,11 +295,6 @@ class GeneralizationRun(RefinementRun):
 
     # -- what is measured -------------------------------------------------------------------------
 
-    def make_measure(self) -> Measure:
-        measure = self.measured_by(self.classes)
-        self._before = measure.information(None)
-        return measure
-
     def gains(self) -> ConditionalEntropy | None:
         """HCE-TDR takes all condition attributes together into account, TDS one attribute."""
         if self.request.method == "tds" or self.classes is None:
@@ -311,21 +305,15 @@ class GeneralizationRun(RefinementRun):
                 f"The class {self.roles.class_column!r} has {size} values, and HCE-TDR takes {MOST_CLASSES}.",
                 "Use --method tds, or a coarser class.",
             )
-        self._entropy = self._conditional_entropy(self.classes)
-        self._entropy_before = self._entropy.detail()
-        return self._entropy
-
-    def _conditional_entropy(self, classes: int) -> ConditionalEntropy:
-        """Measure H(D | P u Q): what is left out is one class where one state's classes tell what that is."""
         constraints, of = self.constraints, (self.engine, self.atoms)
+        # what is left out is one class where one state's classes tell what that is
         if (
             self.literal
             and isinstance(constraints, AllowedConstraints)
             and not (self.condition or constraints.compares_with_table)
         ):
-            return KeptEntropy(*of, constraints, classes)
-        places = range(len(self.attributes))
-        return ConditionalEntropy(*of, places, classes, self.worth)
+            return KeptEntropy(*of, constraints, self.classes)
+        return ConditionalEntropy(*of, range(len(self.attributes)), self.classes, self.worth)
 
     @property
     def gain_name(self) -> str:
@@ -353,35 +341,18 @@ class GeneralizationRun(RefinementRun):
         return "intervals" if self._grows(name) else "suppression"
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
-        cuts, records = tuple(outcome.cuts), self.atoms.records
-        before, after = self.maskings[0].counts, outcome.maskings[0].counts
-        left = np.asarray(before.sum(axis=0) - after.sum(axis=0))
-        now = self._now(outcome).information(cuts)
-        rows = list[information.Row]()
-        if (
-            self.growth is None or self.growth.before is None
-        ):  # they would be the cohorts of classes, which nobody is told
-            rows += information.equivalence_classes(self.attributes, records, self._before, now, left)
-        if self.condition:
-            both = self._entropy_before, self._entropy_now(outcome).now(cuts)
-            rows.append(("conditional entropy: all condition attributes", *both))
+        classes, rows = self.classes, list[information.Row]()
+        of = self.engine, self.atoms, outcome
+        if self.growth is None or self.growth.before is None:  # nobody is told of cohorts
+            sets = [sorted(item.attributes) for item in self.constraints.all if item.attributes]
+            rows += information.equivalence_classes(*of, dict.fromkeys(map(tuple, sets)), classes)
+        if self.condition and classes is not None:
+            before, after = information.classes_by(*of, range(len(self.attributes)), classes)
+            bits = before[2] / self.atoms.records, after[2] / outcome.atoms.records
+            rows.append(("conditional entropy: all condition attributes", *bits))
         rows += [*information.values_disclosed(outcome), *self.class_information(outcome)]
-        rows += information.generalized_information_loss(outcome, records)
+        rows += information.generalized_information_loss(outcome, self.atoms.records)
         return rows
-
-    def _now(self, outcome: Outcome) -> Measure:
-        """Give what measures the records of the release: those of the run, unless some are left out."""
-        constraints = self.constraints
-        if outcome.atoms is self.atoms or not isinstance(constraints, AllowedConstraints):
-            return self.measure
-        plain = Constraints(constraints.asked, len(self.attributes))
-        return Measure(self.engine, outcome.atoms, plain, self.classes)
-
-    def _entropy_now(self, outcome: Outcome) -> ConditionalEntropy:
-        """Give what measures the class that is left in them."""
-        if outcome.atoms is self.atoms or self.classes is None:
-            return self._entropy
-        return ConditionalEntropy(self.engine, outcome.atoms, range(len(self.attributes)), self.classes)
 
 
 def _merged(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tuple[Taxonomy, Codes]:

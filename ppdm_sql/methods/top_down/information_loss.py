@@ -8,7 +8,7 @@ of the class beyond chance, Miller 1955, "Note on the bias of information estima
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from ppdm_sql.audit.exposure import smallest_linked
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Counts, Floats
+from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.top_down.counts import CountTable
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.maskings import Masking
-from ppdm_sql.methods.top_down.measuring import repeatable
+from ppdm_sql.methods.top_down.measuring import class_entropy, repeatable
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, entropy, total_entropy
-from ppdm_sql.privacy import Requirement
+from ppdm_sql.privacy import Formula, Requirement
 
 Row = tuple[str, float | None, float | None]
 """A measure: its name, its number of the source, its number of the release."""
@@ -32,32 +34,47 @@ SHOWING = "columns that show something"
 """The masked columns that have two labels or more."""
 
 
-def equivalence_classes(
-    names: Sequence[str],
-    records: int,
-    before: Mapping[tuple[int, ...], Floats],
-    after: Mapping[tuple[int, ...], Floats],
-    left: Counts,
-) -> Iterator[Row]:
-    """Say what the equivalence classes of each quasi-identifier are like, in the source and in the release.
+MOST_CLASSES = 64
+"""Values of the class attribute above which the entropy of the class is not measured."""
+SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
+"""The discernibility of a table: the sum of squared class sizes (Bayardo, Agrawal 2005)."""
 
-    For each set of attributes ``before`` and ``after`` have the number of classes, the sum of their squared
-    sizes, and the entropy of the class in bits; ``left`` counts by class the records that are left out.
-    """
-    kept = records - int(left.sum())
-    for attributes, source in before.items():
-        of = ", ".join(names[position] for position in attributes)
-        release = after[attributes]
-        yield f"equivalence classes: {of}", float(source[0]), float(release[0])
-        yield f"average class size: {of}", records / float(source[0]), kept / float(release[0])
-        yield f"discernibility: {of}", float(source[1]), float(release[1])
-        if len(source) > 2:
-            bits = repeatable(np.array([source[2], release[2]])) / np.array([records, kept])
-            yield f"conditional entropy: {of}", float(bits[0]), float(bits[1])
+
+def equivalence_classes(
+    engine: Engine, source: Atoms, outcome: Outcome, sets: Iterable[tuple[int, ...]], classes: int | None
+) -> Iterator[Row]:
+    """Say what the classes by each set of attributes are like; ``classes`` is the position of the class."""
+    told = None if classes is None or source.coded[classes].size > MOST_CLASSES else classes
+    records, kept = source.records, outcome.atoms.records
+    for attributes in sets:
+        of = ", ".join(outcome.names[position] for position in attributes)
+        before, after = classes_by(engine, source, outcome, attributes, told)
+        yield f"equivalence classes: {of}", before[0], after[0]
+        yield f"average class size: {of}", records / before[0], kept / after[0]
+        yield f"discernibility: {of}", before[1], after[1]
+        if told is not None:
+            yield f"conditional entropy: {of}", before[2] / records, after[2] / kept
             if kept < records:
-                whole = repeatable(np.array([release[2] + total_entropy(left)]))[0] / records
+                left = value_counts(engine, source, told) - value_counts(engine, outcome.atoms, told)
+                (whole,) = repeatable(np.array([after[2] + total_entropy(left)]))
                 name = f"conditional entropy, records left out as one class: {of}"
-                yield name, float(bits[0]), float(whole)
+                yield name, before[2] / records, float(whole) / records
+
+
+def classes_by(
+    engine: Engine, source: Atoms, outcome: Outcome, attributes: Sequence[int], classes: int | None
+) -> tuple[list[float], list[float]]:
+    """Measure the classes of the source and of the release: how many they are, the sum of their squared
+    sizes, and the entropy of the column ``classes`` in them, in bits.
+    """  # noqa: D205
+    values = [] if classes is None else [(classes, code) for code in range(source.coded[classes].size - 1)]
+    entropies = [] if classes is None else [class_entropy([f"p{j}" for j in range(len(values))])]
+    formulas = [SQUARED_SIZE, *entropies]
+    whole = kept = CountTable(engine, source, attributes, values)
+    if outcome.atoms is not source:
+        kept = CountTable(engine, outcome.atoms, attributes, values)
+    before, after = whole.source(formulas), kept.state(tuple(outcome.cuts), formulas)
+    return [*before[:2].tolist(), *repeatable(before[2:])], [*after[:2].tolist(), *repeatable(after[2:])]
 
 
 def masked_attributes(outcome: Outcome) -> Iterator[tuple[str, Masking, Cut]]:

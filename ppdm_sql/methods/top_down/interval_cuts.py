@@ -53,10 +53,10 @@ class ClassHistogram:
 
     counts: Counts  # by value and class, values in order; NULL, if there is one, is the last
     has_null: bool  # then NULL is split from the numbers first
+    places: Floats  # from value_places
     least: int | None = None  # records of each half; None where the boundary of largest gain alone is tried
     rules: tuple[BoundaryRule, ...] = ()  # what boundaries must meet, but for the one before NULL
     worth: Worth = LITERAL
-    places: Floats | None = None  # from value_places, for gains of certainty
 
     @property
     def size(self) -> int:
@@ -86,8 +86,6 @@ class ClassHistogram:
 
     def fallen(self, low: int, high: int, boundaries: Codes) -> tuple[Floats, Floats]:
         """Give by how much the certainty penalty of each half is below that of the interval."""
-        if self.places is None:
-            return np.zeros(len(boundaries)), np.zeros(len(boundaries))
         right = self.places[boundaries] - self.places[low]  # what it loses of its width
         if high == len(self.places):  # NULL, behind all values, is taken out of the symbol
             return 1 - right, np.ones(len(boundaries))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from ppdm_sql.methods.base.collapse import Atoms, Dictionary, counts_by_class
 from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut, TaxonomyCut
-from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
+from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
-
-if TYPE_CHECKING:
-    from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules
 
 
 class KeptRecords(NamedTuple):
@@ -72,43 +69,19 @@ def _kept(
     engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
 ) -> tuple[Table, int]:
     """Give the atoms in good classes, by the codes that they have, and their records."""
-    from ppdm_sql.methods.top_down.left_out_measure import all_asked, settled
+    from ppdm_sql.methods.top_down.left_out_measure import CellTable  # where records may be left out
 
-    asked = all_asked(atoms, constraints.asked)
+    cells, state = CellTable(engine, atoms, constraints), tuple(cuts)
+    good, groupings = cells.settled([state], [[np.zeros(item.size) for item in atoms.coded]])
+    keys, params = cells.keys(state)
+    same = ", ".join(key for grouping in groupings for key in grouping.keys)
+    keyed = f"SELECT *, {', '.join(key for some in keys for key in some)} FROM {atoms.table}"
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     columns += [f"c{position}" for position in range(len(atoms.coded))]
-    params: dict[str, object] = {}
-    parts = list[str]()
-    for position in sorted({i for grouping in asked for i in grouping.attributes}):
-        text, own = recoded(f"c{position}", cuts[position].parts, f"r{position}", "BIGINT")
-        params |= own
-        parts.append(f"{text} AS g{position}")
-    keyed = f"SELECT 0 AS state, {', '.join([*columns, *parts])}, n FROM {atoms.table}"
-
-    def groupings(rows: Table) -> list[KeyedRules]:
-        return [_keyed(engine, atoms, rows, grouping) for grouping in asked]
-
-    rows = engine.materialize("keyed", keyed, params)
-    once = not constraints.settles
-    rows = settled(engine, rows, groupings, constraints.records, constraints.most, once=once)
+    query = f"SELECT {', '.join(columns)}, n FROM ({keyed}) AS a SEMI JOIN {good} USING ({same})"
+    rows = engine.materialize("kept", query, params)
     ((records,),) = engine.query(f"SELECT coalesce(sum(n), 0)::BIGINT FROM {rows}", step="kept records")
     return rows, int(records)
-
-
-def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: Asked) -> KeyedRules:
-    from ppdm_sql.methods.top_down.left_out_measure import KeyedRules
-
-    def totals(column: int) -> list[int]:
-        query = f"SELECT c{column} AS c, sum(n)::BIGINT AS n FROM {rows} GROUP BY ALL"
-        held: dict[int, int] = dict(engine.query(query, step="shares"))
-        return [int(held.get(code, 0)) for code in range(atoms.coded[column].size)]
-
-    counts = [
-        f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS {name}"
-        for (column, code), name in asked.counted.items()
-    ]
-    keys = [f"g{position}" for position in asked.attributes]
-    return KeyedRules(keys, ["sum(n)::BIGINT AS n", *counts], asked.rules(engine, atoms, totals))
 
 
 def _codes(engine: Engine, table: Table, position: int) -> Codes:
@@ -158,17 +131,18 @@ def _over_kept(
         generalized = replace(masking, dictionary=dictionary, counts=counts, leaves=leaves)
         return generalized, TaxonomyCut(generalized.tree, cut.shown[held])
     if isinstance(masking, Intervals) and isinstance(cut, IntervalCut):
-        places, tails = masking.places, masking.tails
-        if places is not None:  # in the range of the source; NULL has none
-            places = np.append(places[held[held < len(places) - 1]], places[-1])
-            places[0] = 0.0
+        histogram, tails, rules = masking.histogram, masking.tails, tuple[BoundaryRule, ...]()
+        # in the range of the source; NULL has no place
+        places = np.append(histogram.places[held[held < len(histogram.places) - 1]], histogram.places[-1])
+        places[0] = 0.0
         if tails is not None:
             above_bottom, from_top = np.searchsorted(held, (tails.above_bottom, tails.from_top)).tolist()
             tails = replace(tails, above_bottom=above_bottom, from_top=from_top)
-        grown = replace(masking, dictionary=dictionary, counts=counts, places=places, tails=tails)
-        grown = replace(grown, least=None, rules=())  # nothing is split any more
+            rules = (tails,)
+        histogram = ClassHistogram(counts, dictionary.has_null, places, None, rules, histogram.worth)
+        grown = replace(masking, dictionary=dictionary, histogram=histogram, tails=tails)
         bounds = np.unique(np.searchsorted(held, cut.boundaries))
-        return grown, IntervalCut.of(grown.histogram, bounds.tolist())
+        return grown, IntervalCut.of(histogram, bounds.tolist())
     raise TypeError(type(masking))
 
 

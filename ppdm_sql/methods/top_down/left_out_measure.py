@@ -9,7 +9,7 @@ nothing is bad; where classes are held against the table, that is the one which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -19,7 +19,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.constraints import (
     AllowedConstraints,
     ClassRule,
@@ -34,6 +34,7 @@ from ppdm_sql.methods.top_down.counts import (
     CountTable,
     Params,
     group_keys,
+    names_of,
     needed,
     sums,
     totals,
@@ -45,12 +46,13 @@ from ppdm_sql.methods.top_down.measuring import (
     MeasuredTable,
     along,
     class_entropy,
+    formula_of,
     repeatable,
     worst_after,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.methods.top_down.weighing import BoundaryWorth, WeighedTable, raised, shown_by_kept
-from ppdm_sql.privacy import Counts, Formula, ValueCounts
+from ppdm_sql.privacy import Counts, Formula
 
 NOISE = 2e-11
 """A difference of sums of twelve digits below this share of them is rounding error."""
@@ -63,32 +65,23 @@ class Asked:
     """The constraints that group by the same attributes, their positions, and what is counted for them."""
 
     attributes: tuple[int, ...]
-    positions: Sequence[int]
+    positions: list[int]
     constraints: Sequence[Constraint]
-    counted: Mapping[Counted, str]
+    counted: dict[Counted, str]
 
     def rules(self, engine: Engine, atoms: Atoms, left: Totals | None = None) -> list[ClassRule]:
         """Give what each constraint asks of a class; ``left`` counts the records left, None for all."""
-        shares = left or (lambda column: value_counts(engine, atoms, column).tolist())
-        asked = (item for item in self.constraints if item.requirement.counts is not Counts.GROUPS)
-        return [self._rule(atoms, item, shares) for item in asked]
-
-    def _rule(self, atoms: Atoms, item: Constraint, left: Totals) -> ClassRule:
-        records, limit, shares = atoms.records, item.limit, list[int]()
-        if item.sensitive is None:
-            formula = item.requirement.formula(ValueCounts(records=records))
-            return ClassRule(formula, limit, item.direction)
-        if item.requirement.compares_with_table:  # which is what is left of it
-            shares = list(left(item.sensitive))
-            records = sum(shares)
-            limit = item.requirement.search_limit(max(records, 1))
-        values = ValueCounts(
-            columns=[self.counted[item.sensitive, code] for code in counted_codes(atoms, item)],
-            totals=lambda: shares,
-            type=atoms.coded[item.sensitive].column.type,
-            records=records,
-        )
-        return ClassRule(item.requirement.formula(values), limit, item.direction)
+        rules = list[ClassRule]()
+        for item in self.constraints:
+            limit, shares, asked = item.limit, None, item.requirement
+            if asked.counts is Counts.GROUPS:
+                continue
+            if left is not None and item.sensitive is not None and asked.compares_with_table:
+                shares = left(item.sensitive)  # of what is left of the table
+                limit = asked.search_limit(max(sum(shares), 1))
+            formula = formula_of(engine, atoms, item, self.counted, shares=shares)
+            rules.append(ClassRule(formula, limit, item.direction))
+        return rules
 
     def taken(self, numbers: Floats, limits: AllowedConstraints) -> Floats:
         """Pick the worst of each rule, the records left out and the classes kept among a state's numbers."""
@@ -144,27 +137,23 @@ class AllowedMeasure(Measure):
     ahead = exact = False
     most = 4096
 
-    def __init__(
-        self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints, classes: int | None = None
-    ) -> None:
-        self._engine, self._atoms, self._classes = engine, atoms, classes
-        self._allowed, self._constraints, self._source = constraints, constraints.all, {}
+    def __init__(self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints) -> None:
+        self._engine, self._atoms = engine, atoms
+        self._allowed, self._constraints = constraints, constraints.all
         self._asked, self._measured = all_asked(atoms, constraints.asked), []
+        kind = WeighedTable if constraints.weighed else CountTable
         for asked in self._asked:
-            counted, rules = dict(asked.counted), asked.rules(engine, atoms)
-            information, formulas = self._information(counted), kept_formulas(rules)
-            if constraints.weighed:
-                formulas.append(shown_by_kept(rules))
-            table = (WeighedTable if constraints.weighed else CountTable)(
-                engine, atoms, asked.attributes, list(counted)
-            )
-            self._measured.append(MeasuredTable(table, list(asked.positions), formulas, information))
+            rules = asked.rules(engine, atoms)
+            shown = [shown_by_kept(rules)] if constraints.weighed else []
+            table = kind(engine, atoms, asked.attributes, list(asked.counted))
+            self._measured.append(MeasuredTable(asked.positions, table, [*kept_formulas(rules), *shown]))
         groups = any(item.requirement.counts is Counts.GROUPS for item in constraints.asked)
         self.weighs_boundaries = self.ahead = constraints.weighed and constraints.monotone and not groups
 
     def _whole(self, cuts: Cuts | None) -> Floats:
-        read = self._read(0, cuts)[1 : 1 + len(self._measured[0].formulas)]
-        return np.asarray(self._put(np.zeros((1, len(self._constraints))), read[None, :])[0])
+        _, table, formulas = self._measured[0]
+        read = table.source(formulas) if cuts is None else table.state(cuts, formulas)
+        return np.asarray(self._put(np.zeros((1, len(self._constraints))), read[None, 1:])[0])
 
     def source(self, detail: Floats) -> Floats:
         """Give the worst number of each constraint in the source over all its classes, kept or not."""
@@ -181,7 +170,7 @@ class AllowedMeasure(Measure):
         More cannot be told from the groups that a candidate splits, as the worst one may be left out then.
         A loss asks for no more.
         """
-        table, _, formulas, _ = self._measured[0]
+        _, table, formulas = self._measured[0]
         read = worst_after(self._taken(known), table.after(cuts, candidates, formulas), formulas)
         return self._put(np.repeat(known[None, :], len(candidates), axis=0), read)
 
@@ -237,7 +226,7 @@ class AllowedMeasure(Measure):
     ) -> Codes:
         """Pick the boundaries at which the bad classes of one set of columns alone hold too many records."""
         invalid, most = np.zeros(len(part), dtype=bool), np.array([float(self._allowed.most)])
-        for table, _, formulas, _ in self._measured:
+        for _, table, formulas in self._measured:
             if attribute in table.attributes:
                 place = len(formulas) - 2 - self._allowed.weighed
                 left = formulas[place : place + 1]
@@ -281,32 +270,68 @@ def round_sql(rows: Table, groupings: Sequence[KeyedRules]) -> str:
     return f"WITH {', '.join(bad)} SELECT r.* FROM {rows} AS r {' '.join(joins)}"
 
 
-def settled(
-    engine: Engine,
-    rows: Table,
-    groupings: Callable[[Table], Sequence[KeyedRules]],
-    records: int,
-    most: int,
-    *,
-    once: bool,
-) -> Table:
-    """Take the bad classes away and count again, until nothing is bad.
+class CellTable(WeighedTable):
+    """The counts by the attributes of all sets of columns, of which states are tables of keyed cells."""
 
-    A state that leaves out more than ``most`` of its records is taken away. ``once`` is enough where no class
-    of what is left changes; ``groupings`` gives what is asked by the rows that are left.
-    """
-    before = engine.size(rows)
-    while True:
-        good = engine.materialize("settled", round_sql(rows, groupings(rows)))
-        engine.discard(rows)
-        states = f"SELECT state FROM {good} GROUP BY state HAVING sum(n) >= $least"
-        within = f"SELECT r.* FROM {good} AS r SEMI JOIN ({states}) AS s ON s.state = r.state"
-        rows = engine.materialize("within", within, {"least": records - most})
-        engine.discard(good)
-        after = engine.size(rows)
-        if once or after in (before, 0):
-            return rows
-        before = after
+    def __init__(self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints) -> None:
+        self.asked, self._limits = all_asked(atoms, constraints.asked), constraints
+        every = dict.fromkeys(key for asked in self.asked for key in asked.counted)
+        self._every = {key: f"p{j}" for j, key in enumerate(every)}
+        union = sorted({i for asked in self.asked for i in asked.attributes})
+        super().__init__(engine, atoms, union, list(every))
+
+    def keys(self, cuts: Cuts, state: int = 0) -> tuple[list[list[str]], Params]:
+        """Write the keys of a state's classes, for each set of columns."""
+        keys, params = list[list[str]](), Params()
+        for number, asked in enumerate(self.asked):
+            own, values = group_keys({i: cuts[i].parts for i in asked.attributes}, f"s{state}g{number}_")
+            keys.append([key.replace(" AS group", f" AS g{number}_") for key in own])
+            params |= values
+        return keys, params
+
+    def settled(
+        self, states: Sequence[Cuts], shown: Sequence[Sequence[Floats]]
+    ) -> tuple[Table, list[KeyedRules]]:
+        """Give the cells of some states that are kept, and what is asked of their classes.
+
+        The bad classes are taken away and all is counted again, until nothing is bad; once is enough where no
+        class of what is left changes. A state that leaves out more than it may is taken away whole.
+        """
+        each, params, names = list[str](), Params(), list[list[str]]()
+        for state, (cuts, by_code) in enumerate(zip(states, shown, strict=True)):
+            counts, own = self.with_shown(by_code, f"s{state}shown")
+            keys, values = self.keys(cuts, state)
+            columns, params = [key for some in keys for key in some], params | own | values
+            names = [names_of(some) for some in keys]
+            text = f"SELECT {state} AS state, {', '.join(columns)}, {sums(self.names)} FROM {counts}"
+            each.append(f"{text} GROUP BY ALL")
+        engine, limits = self.engine, self._limits
+        rows, before = engine.materialize("cells", " UNION ALL ".join(each), params), -1
+        while (size := engine.size(rows)) not in (before, 0):
+            good = engine.materialize("settled", round_sql(rows, self._groupings(rows, names)))
+            engine.discard(rows)
+            kept = f"SELECT state FROM {good} GROUP BY state HAVING sum(n) >= $least"
+            within = f"SELECT r.* FROM {good} AS r SEMI JOIN ({kept}) AS s ON s.state = r.state"
+            rows = engine.materialize("within", within, {"least": limits.records - limits.most})
+            engine.discard(good)
+            before = size
+            if not limits.settles:
+                break
+        return rows, self._groupings(rows, names)
+
+    def _groupings(self, rows: Table, keys: Sequence[Sequence[str]]) -> list[KeyedRules]:
+        return [self._keyed(rows, *pair) for pair in zip(self.asked, keys, strict=True)]
+
+    def _keyed(self, rows: Table, asked: Asked, keys: Sequence[str]) -> KeyedRules:
+        """Give what is asked of the classes of some rows, the shares of the table being those of the rows."""
+
+        def left(column: int) -> list[int]:
+            names = [self._every[column, code] for code in range(self.atoms.coded[column].size)]
+            (found,) = self.engine.query(f"SELECT {sums(names)} FROM {rows}", step="shares")
+            return [int(number or 0) for number in found]
+
+        counts = [f"sum({self._every[key]})::BIGINT AS {p}" for key, p in asked.counted.items()]
+        return KeyedRules(keys, ["sum(n)::BIGINT AS n", *counts], asked.rules(self.engine, self.atoms, left))
 
 
 class SettledMeasure(AllowedMeasure):
@@ -314,14 +339,9 @@ class SettledMeasure(AllowedMeasure):
 
     exact, most = True, 16
 
-    def __init__(
-        self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints, classes: int | None = None
-    ) -> None:
-        super().__init__(engine, atoms, constraints, classes)
-        every = dict.fromkeys(key for asked in self._asked for key in asked.counted)
-        self._every = {key: f"p{j}" for j, key in enumerate(every)}
-        union = sorted({i for asked in self._asked for i in asked.attributes})
-        self._all = CellTable(engine, atoms, union, list(self._every))
+    def __init__(self, engine: Engine, atoms: Atoms, constraints: AllowedConstraints) -> None:
+        super().__init__(engine, atoms, constraints)
+        self._all = CellTable(engine, atoms, constraints)
         self._by_code = [np.zeros(item.size) for item in atoms.coded]
         self.weighs_boundaries = self.ahead = False
 
@@ -354,22 +374,15 @@ class SettledMeasure(AllowedMeasure):
         size = 1 if self._allowed.compares_with_table else int(self.most)
         numbers = [np.empty((0, len(self._constraints)))]
         for first in range(0, len(states), size):
-            some = states[first : first + size]
-            cells = self._all.cells(some, self._asked, shown[first : first + size])
-            numbers.append(self._of_cells(*cells, len(some)))
+            numbers.append(self._of_some(states[first : first + size], shown[first : first + size]))
         return np.vstack(numbers)
 
-    def _of_cells(self, rows: Table, keys: Sequence[Sequence[str]], states: int) -> Floats:
-        """Settle the states, and measure what is left of them."""
-        limits = self._allowed
-
-        def groupings(table: Table) -> list[KeyedRules]:
-            return self._keyed(table, keys)
-
-        rows = settled(self._engine, rows, groupings, limits.records, limits.most, once=not limits.settles)
-        numbers = np.full((states, len(self._constraints)), np.nan)
+    def _of_some(self, states: Sequence[Cuts], by_code: Sequence[Sequence[Floats]]) -> Floats:
+        """Settle some states at once, and measure what is left of them."""
+        limits, (rows, groupings) = self._allowed, self._all.settled(states, by_code)
+        numbers = np.full((len(states), len(self._constraints)), np.nan)
         numbers[:, limits.left_out] = limits.records
-        for asked, grouping in zip(self._asked, groupings(rows), strict=True):
+        for asked, grouping in zip(self._asked, groupings, strict=True):
             found = np.array(
                 self._engine.query(grouping.numbers_sql(rows), step="settled classes"), np.float64
             )
@@ -386,43 +399,6 @@ class SettledMeasure(AllowedMeasure):
                 numbers[state, -1] = float(shown) * self._all.unit / max(self._atoms.records, 1)
         self._engine.discard(rows)
         return numbers
-
-    def _keyed(self, rows: Table, keys: Sequence[Sequence[str]]) -> list[KeyedRules]:
-        """Give what is asked of the classes of the rows, the shares of the table being those of the rows."""
-
-        def left(column: int) -> list[int]:
-            names = [self._every[column, code] for code in range(self._atoms.coded[column].size)]
-            (found,) = self._engine.query(f"SELECT {sums(names)} FROM {rows}", step="shares")
-            return [int(number or 0) for number in found]
-
-        made = []
-        for asked, own in zip(self._asked, keys, strict=True):
-            counts = [f"sum({self._every[key]})::BIGINT AS {p}" for key, p in asked.counted.items()]
-            rules = asked.rules(self._engine, self._atoms, left)
-            made.append(KeyedRules(own, ["sum(n)::BIGINT AS n", *counts], rules))
-        return made
-
-
-class CellTable(WeighedTable):
-    """The counts by the attributes of all sets of columns, of which states are tables of keyed cells."""
-
-    def cells(
-        self, states: Sequence[Cuts], asked: Sequence[Asked], shown: Sequence[Sequence[Floats]]
-    ) -> tuple[Table, Sequence[Sequence[str]]]:
-        """Give the cells of states, and for each set of columns those that tell its classes apart."""
-        each, params, names = list[str](), Params(), list[list[str]]()
-        for state, (cuts, by_code) in enumerate(zip(states, shown, strict=True)):
-            counts, own = self.with_shown(by_code, f"s{state}shown")
-            params |= own
-            columns, names = [f"{state} AS state"], []
-            for number, one in enumerate(asked):
-                parts = {i: cuts[i].parts for i in one.attributes}
-                keys, own = group_keys(parts, f"s{state}g{number}_")
-                columns += [key.replace(" AS group", f" AS g{number}_") for key in keys]
-                names.append([f"g{number}_{place}" for place in range(len(keys))])
-                params |= own
-            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {counts} GROUP BY ALL")
-        return self.engine.materialize("cells", " UNION ALL ".join(each), params), names
 
 
 # -- HCE-TDR's gain: what is left out is one class ----------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut, TaxonomyCut, TaxonomyTree
-from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut, Tails
+from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, IntervalCut, Tails
 from ppdm_sql.methods.top_down.score import LITERAL, Worth
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -203,22 +203,15 @@ class Intervals(Masking):
     """Values of an ordered column are shown as intervals, which are grown during the run."""
 
     dictionary: Dictionary
-    counts: Counts
+    histogram: ClassHistogram  # the column's values by class; candidate ids are their boundaries
     symbol: str  # stands for all values where NULL is one of them
     range: tuple[str, str] | None = None  # texts of the bounds of the column; None for the observed ones
-    least: int | None = None  # as in ClassHistogram, and so are the rules
-    rules: tuple[BoundaryRule, ...] = ()
-    places: Floats = field(default_factory=lambda: np.zeros(1))  # from value_places
-    worth: Worth = LITERAL
-    tails: Tails | None = None
+    tails: Tails | None = None  # one of the histogram's rules
     treatment: ClassVar[Treatment] = "generalized"
 
-    @cached_property
-    def histogram(self) -> ClassHistogram:
-        """The column's values by class; candidate ids are their boundaries."""
-        tails: list[BoundaryRule] = [] if self.tails is None else [self.tails]
-        rules, has_null = (*self.rules, *tails), self.dictionary.has_null
-        return ClassHistogram(self.counts, has_null, self.least, rules, self.worth, self.places)
+    @property
+    def counts(self) -> Counts:  # type: ignore[override]
+        return self.histogram.counts
 
     @cached_property
     def top(self) -> Cut:
@@ -249,7 +242,7 @@ class Intervals(Masking):
 
     def losses(self, nodes: Codes) -> Floats:
         """Width / range; of an interval with NULL 1, of NULL alone 0."""
-        places = self.places
+        places = self.histogram.places
         low, high = np.divmod(nodes, self.histogram.size + 1)
         width = places[np.minimum(high, len(places) - 1)] - places[low]
         return np.asarray(np.where(high < len(places), width, (low == 0) & (high > 1)), dtype=np.float64)

@@ -22,30 +22,25 @@ from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance
 from ppdm_sql.methods.top_down.value_lists import HELD, ValueTable
-from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
+from ppdm_sql.privacy import Counts, Formula, ValueCounts
 from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, sum_of
 
-MOST_CLASSES = 64
-"""Values of the class attribute above which the entropy of the class is not measured."""
 FEW = 20
 """Sensitive values that are counted in a column each; the counts of more are a list, which costs less."""
 MOST_PROTECTED = 16
 """Protected values counted in one table; further ones get a table of their own."""
-SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
-"""The discernibility of a table: the sum of squared class sizes (Bayardo, Agrawal 2005)."""
 
 
 class MeasuredTable(NamedTuple):
-    """A table of counts, the positions of the constraints that it measures, their formulas, and others'."""
+    """The positions of some constraints, the table of counts that measures them, and their formulas."""
 
-    table: CountTable
     positions: list[int]
+    table: CountTable
     formulas: list[Formula]
-    information: list[Formula]
 
 
 class Measure:
-    """Measures states for the loop; with the position of the class, :meth:`information` tells of it."""
+    """Measures states for the loop."""
 
     ahead = True
     """Whether states along a path of disclosures can be measured, not only those after one candidate."""
@@ -53,8 +48,6 @@ class Measure:
     """Whether the numbers after a candidate are those of the state then, or tell only what it loses."""
     lists = True
     """Whether the counts of many sensitive values can be a list."""
-    tells = True
-    """Whether what is counted for constraints can tell of classes and information, too."""
     weighs_boundaries = False
     """Whether all boundaries of an interval can be weighed at once."""
     most: int = 1 << 31
@@ -65,84 +58,45 @@ class Measure:
         engine: Engine,
         atoms: Atoms,
         constraints: Constraints,
-        classes: int | None = None,
         maskings: Sequence[Masking] = (),
     ) -> None:
-        self._engine, self._atoms, self._classes = engine, atoms, classes
-        self._maskings, self._constraints, self._lasting = maskings, constraints.all, constraints.lasting
-        self._measured: list[MeasuredTable] = []
-        self._source: dict[int, Floats] = {}
-        for positions in _groups(constraints.all):
-            some = [constraints.all[position] for position in positions]
-            population = some[0].requirement.population
-            if population is None:
-                self._add(some, positions)
-            else:
-                self._add_population(some, positions, population)
+        self._engine, self._atoms, self._maskings = engine, atoms, maskings
+        self._constraints, self._lasting = constraints.all, constraints.lasting
+        self._measured = [
+            MeasuredTable(positions, *self._made([constraints.all[position] for position in positions]))
+            for positions in _groups(constraints.all)
+        ]
 
-    def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
-        counted: dict[Counted, str] = {}
+    def _made(self, constraints: Sequence[Constraint]) -> tuple[CountTable, list[Formula]]:
+        """Make the table that counts for some constraints, and give their formulas."""
         attributes, sensitive = sorted(constraints[0].attributes), constraints[0].sensitive
+        counted: dict[Counted, str] = {}
+        if (population := constraints[0].requirement.population) is not None:
+            from ppdm_sql.methods.top_down.population import POPULATION, population_table
+
+            both = population_table(self._engine, self._atoms, self._maskings, attributes, population)
+            values = ValueCounts(population=POPULATION)
+            return both, [item.requirement.formula(values) for item in constraints]
         listed = self.lists and all(_listed(self._atoms, constraint) for constraint in constraints)
         formulas = [
             formula_of(self._engine, self._atoms, constraint, counted, listed=listed)
             for constraint in constraints
         ]
-        together = self.tells and not listed
-        information = self._information(counted) if together else []
         if sensitive is not None and listed:
-            table: CountTable = ValueTable(self._engine, self._atoms, attributes, sensitive)
-        else:
-            table = self.table(attributes, list(counted))
-        self._measured.append(MeasuredTable(table, positions, formulas, information))
-        if listed or not (together or self._classes is None):
-            self._add_information(attributes)
-
-    def _add_population(
-        self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
-    ) -> None:
-        """Count a population beside the source; its groups are not those of the release, so tell nothing."""
-        from ppdm_sql.methods.top_down.population import POPULATION, population_table
-
-        attributes = sorted(constraints[0].attributes)
-        table = population_table(self._engine, self._atoms, self._maskings, attributes, population)
-        formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
-        self._measured.append(MeasuredTable(table, positions, formulas, []))
-        self._add_information(attributes)
-
-    def _add_information(self, attributes: Sequence[int]) -> None:
-        counted: dict[Counted, str] = {}
-        information = self._information(counted)
-        table = CountTable(self._engine, self._atoms, attributes, list(counted))
-        self._measured.append(MeasuredTable(table, [], [], information))
-
-    def _information(self, counted: dict[Counted, str]) -> list[Formula]:
-        """Give what is told of groups, and add what it counts."""
-        classes = self._classes
-        if classes is None or self._atoms.coded[classes].size > MOST_CLASSES:
-            return [SQUARED_SIZE]
-        values = [(classes, code) for code in range(self._atoms.coded[classes].size - 1)]
-        return [SQUARED_SIZE, class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values])]
+            return ValueTable(self._engine, self._atoms, attributes, sensitive), formulas
+        return self.table(attributes, list(counted)), formulas
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
         return CountTable(self._engine, self._atoms, attributes, counted)
 
     # -- whole states -----------------------------------------------------------------------------
 
-    def _read(self, place: int, cuts: Cuts | None) -> Floats:
-        """Read the groups, the constraints' and the other numbers of a state; None for the source."""
-        table, _, formulas, information = self._measured[place]
-        if cuts is not None:
-            return table.state(cuts, [*formulas, *information])
-        if place not in self._source:  # the largest GROUP BY of all
-            self._source[place] = table.source([*formulas, *information])
-        return self._source[place]
-
     def _whole(self, cuts: Cuts | None) -> Floats:
+        """Read the constraints' numbers of a state; None for the source."""
         numbers = np.empty(len(self._constraints))
-        for place, (_, positions, formulas, _) in enumerate(self._measured):
-            if positions:
-                numbers[positions] = self._read(place, cuts)[1 : 1 + len(formulas)]
+        for positions, table, formulas in self._measured:
+            read = table.source(formulas) if cuts is None else table.state(cuts, formulas)
+            numbers[positions] = read[1:]
         return numbers
 
     def detail(self) -> Floats:
@@ -156,19 +110,6 @@ class Measure:
     def state(self, cuts: Cuts) -> Floats:
         return self._whole(cuts)
 
-    def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
-        """Tell what the groups by each set of attributes are like.
-
-        They are as many, have this sum of squared sizes, and leave this entropy of the class, in bits
-        together; the last only where the class has few values.
-        """
-        told = dict[tuple[int, ...], Floats]()
-        for place, (table, _, formulas, information) in enumerate(self._measured):
-            if information and tuple(table.attributes) not in told:
-                read = self._read(place, cuts)
-                told[tuple(table.attributes)] = np.delete(read, np.arange(1, 1 + len(formulas)))
-        return told
-
     # -- states after candidates ------------------------------------------------------------------
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
@@ -176,7 +117,7 @@ class Measure:
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
         for measured in self._measured:
             rows = [row for row, (a, _) in enumerate(candidates) if a in measured.table.attributes]
-            if rows and measured.positions:
+            if rows:
                 some = [candidates[row] for row in rows]
                 found = self._after(measured, cuts, known[measured.positions], some)
                 numbers[np.ix_(rows, measured.positions)] = found
@@ -205,8 +146,8 @@ class Measure:
         after = np.repeat(
             np.array([of for _, of in rivals]).reshape(-1, 1, len(known)), len(disclosed), axis=1
         )
-        for table, positions, formulas, _ in self._measured:
-            if attribute not in table.attributes or not positions:
+        for positions, table, formulas in self._measured:
+            if attribute not in table.attributes:
                 continue
             (read,) = table.path(cuts, attribute, disclosed, formulas)
             numbers[:, positions] = along(known[positions], read, formulas)
@@ -226,7 +167,7 @@ class Measure:
     ) -> Codes:
         """Pick the boundaries at which splitting an interval breaks a limit; -1 in ``part`` is in none."""
         invalid = np.zeros(len(part), dtype=bool)
-        for table, positions, formulas, _ in self._measured:
+        for positions, table, formulas in self._measured:
             lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
             if attribute in table.attributes and lasting:
                 here = [positions[n] for n in lasting]
@@ -284,9 +225,18 @@ def _listed(atoms: Atoms, constraint: Constraint) -> bool:
 
 
 def formula_of(
-    engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str], *, listed: bool = False
+    engine: Engine,
+    atoms: Atoms,
+    constraint: Constraint,
+    counted: dict[Counted, str],
+    *,
+    listed: bool = False,
+    shares: Sequence[int] | None = None,
 ) -> Formula:
-    """Give the formula of a constraint, and add what it counts unless that is a list."""
+    """Give the formula of a constraint, and add what it counts unless that is a list.
+
+    ``shares`` are the records of each sensitive value, where they are not those of all atoms.
+    """
     sensitive = constraint.sensitive
     if sensitive is None:
         return constraint.requirement.formula(ValueCounts(records=atoms.counted))
@@ -302,9 +252,9 @@ def formula_of(
     )
     values = ValueCounts(
         columns=columns,
-        totals=lambda: counts(engine, atoms, sensitive).tolist(),
+        totals=lambda: counts(engine, atoms, sensitive).tolist() if shares is None else shares,
         type=dictionary.column.type,
-        records=atoms.counted,
+        records=atoms.counted if shares is None else sum(shares),
         listed=listed,
     )
     formula = constraint.requirement.formula(values)
@@ -364,14 +314,6 @@ class ConditionalEntropy:
             return told / self._records
         chance = by_chance(1 - np.nan_to_num(groups), self._values)  # in groups of more than one class
         return self.worth.gains(told, chance, self._records, np.zeros(len(told)))
-
-    def detail(self) -> float:
-        """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
-        return float(repeatable(self._table.source(self._formulas[:1]))[1]) / self._records
-
-    def now(self, cuts: Cuts) -> float:
-        """Give H(D | P u Q) of a state."""
-        return float(repeatable(self._table.state(cuts, self._formulas[:1]))[1]) / self._records
 
 
 def repeatable(sums: Floats) -> Floats:

@@ -100,7 +100,7 @@ class PersonTable(CountTable):
 class PersonMeasure(Measure):
     """Measures states in persons; what the release tells of classes and information stays in records."""
 
-    ahead = lists = tells = False
+    ahead = lists = False
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> PersonTable:
         return PersonTable(self._engine, self._atoms, attributes, counted)
@@ -108,7 +108,7 @@ class PersonMeasure(Measure):
     def _after(
         self, measured: MeasuredTable, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
-        table, positions, formulas, _ = measured
+        positions, table, formulas = measured
         lasting = self._lasting[positions]
         numbers = np.empty((len(candidates), len(positions)))
         if lasting.any():

@@ -368,28 +368,22 @@ class RefinementRun(Run[State]):
         """Whether the suppressed symbol can stand among the column's own values."""
         return True
 
-    def make_measure(self) -> Measure:
-        return self.measured_by(None)
-
     @property
     def counts_persons(self) -> bool:
         """Whether persons are not as many as records, so that they must be counted themselves."""
         return self.atoms.persons not in (None, self.atoms.records)
 
-    def measured_by(self, classes: int | None) -> Measure:
-        """Choose what measures the states; with the position of the class it also measures information."""
-        engine, atoms = self.engine, self.atoms
-        if isinstance(self.constraints, AllowedConstraints):
+    def make_measure(self) -> Measure:
+        engine, atoms, constraints = self.engine, self.atoms, self.constraints
+        if isinstance(constraints, AllowedConstraints):
             from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, SettledMeasure
 
-            kind = SettledMeasure if self.constraints.settles else AllowedMeasure
-            return kind(engine, atoms, self.constraints, classes)
-        of = engine, atoms, self.constraints, classes, self.maskings
+            return (SettledMeasure if constraints.settles else AllowedMeasure)(engine, atoms, constraints)
         if self.counts_persons:
             from ppdm_sql.methods.top_down.persons import PersonMeasure
 
-            return PersonMeasure(*of)
-        return Measure(*of)
+            return PersonMeasure(engine, atoms, constraints, self.maskings)
+        return Measure(engine, atoms, constraints, self.maskings)
 
     @property
     def classes(self) -> int | None:

@@ -231,8 +231,7 @@ class IntegrationRun(GeneralizationRun):
         return {place: cast(Partner, self.maskings[place]) for place in self._theirs}
 
     def make_measure(self) -> LeafMeasure:
-        self._measure = LeafMeasure(self.engine, self.atoms, self.constraints, self.classes)
-        self._before = self._measure.information(None)
+        self._measure = LeafMeasure(self.engine, self.atoms, self.constraints)
         return self._measure
 
     def descend(self, interrupted: Callable[[], bool]) -> State:

@@ -18,8 +18,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.interval_cuts import value_places
-from ppdm_sql.methods.top_down.maskings import Intervals
+from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, IntervalCut, value_places
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import parse
 
@@ -146,10 +145,12 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         coded = [named[name] for name in ("x", "y", "d", "c")]
         atoms = collapse(engine, table, coded, [], None, masked=(), symbol="*")
         counts = counts_by_class(engine, atoms, range(2), 3)
-        places = [value_places(engine, item, None) for item in atoms.coded[:2]]
-        tops = [Intervals(atoms.coded[i], counts[i], "*", least=0, places=places[i]).top for i in range(2)]
+        tops = [
+            IntervalCut.top(ClassHistogram(counts[i], of.has_null, value_places(engine, of, None), 0))
+            for i, of in enumerate(atoms.coded[:2])
+        ]
         constraints = Constraints(constraints_of(engine, atoms, [parse(demand)], []), 2)
-        measure = Measure(engine, atoms, constraints, 3)
+        measure = Measure(engine, atoms, constraints)
         null = len(counts[0]) - 1
         cuts: Cuts = (tops[0].refine(null).refine(8), tops[1])
         known = measure.state(cuts)

@@ -1,29 +1,11 @@
 SELECT
   COUNT(*),
-  MAX(p0 / NULLIF(n, 0)),
-  SUM(CAST(n AS DOUBLE) * n),
-  SUM(
-    GREATEST(
-      n * LOG(2, GREATEST(n, 1)) - (
-        (
-          n - p1
-        ) * LOG(2, GREATEST((
-          n - p1
-        ), 1)) + (
-          p1
-        ) * LOG(2, GREATEST((
-          p1
-        ), 1))
-      ),
-      0
-    )
-  )
+  MAX(p0 / NULLIF(n, 0))
 FROM (
   SELECT
     0 AS group0,
     CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0,
-    CAST(SUM(p1) AS BIGINT) AS p1
+    CAST(SUM(p0) AS BIGINT) AS p0
   FROM grid
   GROUP BY
     group0
@@ -162,8 +144,7 @@ FROM (
         CAST(CASE WHEN c2 < 3 THEN 0 ELSE -1 END AS INT) AS part,
         c2 AS code,
         n,
-        p0,
-        p1
+        p0
       FROM grid
     ) AS records
     WHERE
