@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import duckdb
@@ -24,6 +25,7 @@ from ppdm_sql.engine.faults import explained, is_interrupt, redacted
 from ppdm_sql.engine.names import (
     Table,
     as_typed,
+    free_name,
     match,
     quoted,
     shown_name,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
@@ -77,6 +79,14 @@ class Column(NamedTuple):
 
     name: str
     type: str
+
+
+class Given(NamedTuple):
+    """A table, file or frame: where it stands, how it is read again, and what the user should know."""
+
+    table: Table
+    how: Mapping[str, Any] = MappingProxyType({})
+    notices: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -112,9 +122,7 @@ class Engine:
         self.tracer: Callable[[Statement], None] | None = None  # told of each statement of a step
         self.dry = False  # whether what is for good is shown alone
         self.committed = False  # whether the last transaction was
-        self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
-        self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
-        self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
+        self.given: dict[str, Given] = {}  # what is read now, by the names that the user has for it
         self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
         self.spark: SparkPlace | None = None  # where tables live that are not in DuckDB
@@ -173,7 +181,10 @@ class Engine:
         *,
         name: str | None = None,
     ) -> Table:
-        """Write the rows of a SELECT into a temporary working table of this run and give its name."""
+        """Write the rows of a SELECT into a temporary working table of this run and give its name.
+
+        A name that is wished for gets underscores behind it where the user has such a table.
+        """
         table = self._new("TABLE", step, name)
         text = statements.render(select)
         between = "\n" if "\n" in text else " "
@@ -204,8 +215,10 @@ class Engine:
 
     def _new(self, kind: str, what: str, name: str | None = None) -> Table:
         """Name a working table, view or type, and remember to drop it."""
-        free = Table(f"ppdm_{self._run}_{next(self._numbers)}_{what}")
-        made = free if name is None else Table(name, "main", "temp")
+        made = Table(f"ppdm_{self._run}_{next(self._numbers)}_{what}")
+        if name is not None:
+            taken = [*self.tables(), *(read.table for read in self.given.values())]
+            made = Table(free_name(name, [table.name for table in taken]), "main", "temp")
         self._working.append((kind, made))
         return made
 
@@ -507,7 +520,7 @@ class Engine:
         """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name."""
         name = table_name(name)
         if name in self.given:
-            return self.given[name]
+            return self.given[name].table
         current = self.current()
         existing = self.tables()
         for wanted in spellings(name):
@@ -527,11 +540,11 @@ def _lock_of(connection: duckdb.DuckDBPyConnection) -> threading.RLock:
         return _locks.setdefault(connection, threading.RLock())
 
 
-def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
+def alone(method: Callable[Arguments, Fetched]) -> Callable[Arguments, Fetched]:
     """Make a method of what has an ``engine`` use its connection :meth:`Engine.alone`."""
 
     @functools.wraps(method)
-    def wrapper(*args: Given.args, **kwargs: Given.kwargs) -> Fetched:
+    def wrapper(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Fetched:
         owner: Any = args[0]
         engine: Engine = owner.engine
         return engine.alone(lambda: method(*args, **kwargs))

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import sql, text
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import Kind, kind_of, type_tree
 
 _EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
@@ -121,15 +121,7 @@ def _is_leaf(text: str) -> bool:
 
 
 def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> bool:
-    """Tell whether a text of a table or view may have a collation, which its type does not say.
-
-    The definition of a table says at once that there is none; of a view only a table made of it tells.
-    """
-    if table.schema is not None and table.catalog is not None:
-        where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
-        found = engine.look_up(text("engine/table_definition"), where, step="table_definition")
-        if found and found[0][0] is not None and "COLLATE" not in found[0][0].upper():
-            return False
+    """Tell whether a text has a collation, which its type does not say but a table that is made of it."""
     shown = [sql("{c} AS {code}", c=column(item.name), code=column(f"c{i}")) for i, item in enumerate(texts)]
     definition = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
     with engine.untraced():

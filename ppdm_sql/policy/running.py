@@ -330,8 +330,9 @@ def _make(
     for file in planned.exports:
         check_export(planned.folder / file, force=file in before)
     exports = [{"file": file, "sha256": None} for file in planned.exports]
-    for notice in db.engine.read_notices.get(planned.table, ()):
-        db.progress.notice(notice)
+    if read := db.engine.given.get(planned.table):
+        for notice in read.notices:
+            db.progress.notice(notice)
     asked: dict[str, Any] = {ASKED: dict(planned.asked), "source": source, "files": _digests(planned)}
     record = asked | {"folder": str(planned.folder), "exports": exports} | _to_sign(planned)
     with db.engine.publishes(record=record, replaces=None if row is None else name, whole=True):

@@ -88,8 +88,7 @@ class Composed:
 
 def others_of(engine: Engine, source: Table, name: str) -> Iterator[CatalogueRow]:
     """Give the other releases of a source that the database holds; a file is known by its path."""
-    read_as = (engine.read_as.get(called, {}) for called, table in engine.given.items() if table == source)
-    path = _path(next(read_as, {}))
+    path = _path(next((read.how for read in engine.given.values() if read.table == source), {}))
     named: dict[str, bool] = {}  # many releases have one source, and each look lists all tables
     for row in releases(engine):
         other = _path(row.parameters.get(READ, {}))

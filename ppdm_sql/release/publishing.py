@@ -188,10 +188,11 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(text("release/insert_measures"), values, step="insert measures")
     parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
-    if told := [*engine.read_notices.get(draft.source, ()), *notices]:
+    read = engine.given.get(draft.source)
+    if told := [*(read.notices if read else ()), *notices]:
         parameters[NOTICES] = told
-    if (read_as := engine.read_as.get(draft.source)) is not None:
-        parameters[READ] = dict(read_as)
+    if read and read.how:
+        parameters[READ] = dict(read.how)
     if named := hierarchies(draft.requirements):
         parameters[HIERARCHIES] = named
     if engine.publishing.record:

@@ -8,20 +8,20 @@ import os
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import duckdb
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, free_name, listed, table_name
-from ppdm_sql.engine.source import Source as Elsewhere
-from ppdm_sql.engine.source import find_elsewhere, is_here, is_stable, stand_in
-from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.duckdb_engine import Given
+from ppdm_sql.engine.names import Table, listed, table_name
+from ppdm_sql.engine.source import is_stable, stand_in
+from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable, kind_of
-from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources.column_types import Said, TypeSaid, applied, load_texts, told_of_texts, types_said
+from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
+from ppdm_sql.sources.column_types import Said, applied, load_texts, told_of_texts, types_said
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -77,66 +77,74 @@ def given(
         types_said(engine, types), listed(() if nulls is None else nulls, "Texts that stand for NULL")
     )
     kind = frame_kind(source)
+    there, table = None, None
     if kind is None:
         source = table_name(source)
         if source in engine.given:  # named twice in one call
             yield source
             return
-        if (found := _elsewhere(engine, source, progress)) is not None:
-            with _stood_in(engine, source, found, said, elsewhere, progress):
-                yield source
-            return
-        table = _table(engine, source)
-        if table is not None and not said:
-            looked = progress is not None and is_stable(engine, table)  # a view may take long to read
-            notices = told_of_texts(engine, table, source) if looked else []
-            _tell(progress, notices)
-            with _remembered(engine, source, _of_attached(engine, table), notices):
-                yield source
-            return
-    with engine.workspace():
-        if progress is not None:
-            progress.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
-        how: dict[str, Any]
-        if kind is not None:
-            name, how = _free_name(engine, kind), {"kind": kind}
-            notices = _load_frame(engine, name, source, said, kind, strict=strict)
+        there = _elsewhere(engine, source, progress)
+        table = None if there else _table(engine, source)
+    listener = progress or SilentProgress()
+    with nullcontext() if table is not None and not said else engine.workspace():
+        if table is None or said:
+            listener.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
+        name = source
+        if there is not None:
+            read = _stood_in(engine, source, there, said, elsewhere)
+        elif kind is not None:
+            name = _free_name(engine, kind)
+            read = _read_frame(engine, name, source, said, kind, strict=strict)
         elif table is not None:
-            name, how = source, _of_attached(engine, table) | _how_read(said)
-            rows = sql("SELECT * FROM {table}", table=table)
-            notices = _load(engine, name, rows, said, lambda cause: cause, shown=name, strict=strict)[1]
+            read = _read_table(engine, source, table, said, strict=strict)
         else:
             name = called or without_secrets(source)
-            how, notices = _load_files(engine, name, source, said, strict=strict)
-        with _remembered(engine, name, how, notices):
-            _tell(progress, notices)
+            read = _read_files(engine, name, source, said, strict=strict)
+        engine.given[name] = read
+        try:
+            for text in read.notices:
+                listener.notice(text)
             yield name
+            if there is not None:
+                there.check_unchanged()
+        finally:
+            del engine.given[name]
 
 
-def _tell(progress: Progress | None, notices: Sequence[str]) -> None:
-    if progress is not None:
-        for text in notices:
-            progress.notice(text)
+def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> SparkSource | None:
+    """Find a table where other tables live; None where it is not there, or nothing is elsewhere.
 
-
-def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> Elsewhere | None:
-    """Find a table where other tables live; what is called like a file of texts is one here."""
+    Of the jobs that are run there from now on, the listener is told, and the engine's tracer of statements.
+    What is called like a file of texts is one here; a table of one name both there and here is refused.
+    """
     of_texts = kind_of_file(name) in ("csv", "json") or is_read_once(name)
-    if of_texts and "/" in name:
+    if engine.spark is None or (of_texts and "/" in name):
         return None
-    return find_elsewhere(engine, name, progress, may_be_file=of_texts)
+    engine.spark.progress, engine.spark.tracer = progress, engine.tracer
+    try:
+        found = SparkSource(engine.spark, name)
+    except UnknownTable:
+        if of_texts or _is_here(engine, name):
+            return None
+        raise
+    if _is_here(engine, name):
+        title = engine.spark.title
+        raise UnknownTable(
+            f"{name!r} is a table of {title} and one of the DuckDB file.",
+            f"Write the one of {title} with its catalog, such as spark_catalog.default.{name}, "
+            f"or the other as main.{name}.",
+        )
+    return found
 
 
-@contextmanager
-def _stood_in(
-    engine: Engine,
-    name: str,
-    found: Elsewhere,
-    said: Said,
-    welcome: bool,
-    progress: Progress | None,
-) -> Iterator[None]:
-    """Let the engine find the stand-in of a table that lives elsewhere."""
+def _is_here(engine: Engine, name: str) -> bool:
+    with suppress(PpdmError):
+        return bool(engine.find(name))
+    return False
+
+
+def _stood_in(engine: Engine, name: str, found: SparkSource, said: Said, welcome: bool) -> Given:
+    """Let a stand-in be found in the place of a table that lives elsewhere."""
     if said:
         raise InvalidOption(
             f"{name} has the types of its columns where it lives, and --types and --null are for files.",
@@ -147,16 +155,7 @@ def _stood_in(
             f"This reads tables of DuckDB and files, and {name} lives elsewhere.",
             "Copy what is needed of it into the DuckDB file first.",
         )
-    with engine.workspace():
-        if progress is not None:
-            progress.start(f"reading {name}")
-        engine.given[name] = table = stand_in(engine, found)
-        try:
-            yield
-            found.check_unchanged()
-        finally:
-            engine.given.pop(name, None)
-            engine.sources.pop(table, None)
+    return Given(stand_in(engine, found))
 
 
 @contextmanager
@@ -166,7 +165,7 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
     if source in engine.given or (kind is None and not types and not nulls):
         yield
         return
-    if kind == "attached" and not is_here(engine, source):
+    if kind == "attached" and not _is_here(engine, source):
         name = how.get("database")
         raise InvalidSource(
             f"The release {release!r} was made from {source}, in a database that is not attached.",
@@ -204,59 +203,59 @@ def _table(engine: Engine, name: str) -> Table | None:
         raise UnknownTable(unknown.problem, unknown.remedy + alike(name, always=none_here)) from None
 
 
-def _of_attached(engine: Engine, table: Table) -> dict[str, Any]:
+def _read_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> Given:
+    """Read a table as it stands; a copy of it only where something is said of its columns."""
     catalog, _ = engine.current()
-    return {} if table.catalog in (catalog, "temp", None) else {"kind": "attached", "database": table.catalog}
+    attached = table.catalog not in (catalog, "temp", None)
+    how = {"kind": "attached", "database": table.catalog} if attached else {}
+    if not said:  # a view may take long to read
+        return Given(table, how, told_of_texts(engine, table, name) if is_stable(engine, table) else ())
+    rows = sql("SELECT * FROM {table}", table=table)
+    made = engine.materialize("load", rows, name=name)
+    _, notices = applied(engine, made, said, name, strict=strict, of_texts=False)
+    return Given(made, how | _how_read(said), notices)
+
+
+def _read_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> Given:
+    _refuse_names(frame, kind)
+    with _readable(engine, frame, kind) as view:
+        try:
+            made = engine.materialize("load", sql("SELECT * FROM {view}", view=view), name=name)
+        except EngineError as cause:
+            raise _unreadable_frame(kind, cause) from None
+        _, notices = applied(engine, made, said, f"the {kind}", strict=strict, of_texts=False)
+    return Given(made, {"kind": kind}, notices)
+
+
+def _read_files(engine: Engine, name: str, path: str, said: Said, *, strict: bool) -> Given:
+    kind, files = files_of(engine, path)
+    of_texts = kind == "csv"
+    with readable_twice(files) as found:
+        rows, notices = (
+            read_csv(engine, found, said.types, name) if of_texts else (read_other(kind, found), [])
+        )
+        try:
+            if of_texts:
+                made = load_texts(engine, rows, said, name)
+            else:
+                made = engine.materialize("load", rows, name=name)
+        except EngineError as cause:
+            raise cause if cause.explained else unreadable(kind, cause.engine_text, name) from None
+        types, told = applied(engine, made, said, name, strict=strict, of_texts=of_texts)
+    notices += told
+    if of_texts and not engine.size(made):
+        notices.append(f"{name} holds no records, only names.")
+    how = _how_read(Said(types, said.nulls))
+    if found != files:
+        copied = f"{name} can be read only once: {_COPIED}"
+        return Given(made, {"kind": "stream", **how}, [copied, *notices])
+    place = {} if is_remote(path) else {"path": os.path.abspath(path)}
+    return Given(made, {"kind": "file", **place, **how}, notices)
 
 
 def _how_read(said: Said) -> dict[str, Any]:
     types = {name: " ".join(kind).strip() for name, kind in said.types.items()}
     return ({"types": types} if types else {}) | ({"nulls": list(said.nulls)} if said.nulls else {})
-
-
-def _load(
-    engine: Engine,
-    name: str,
-    select: Statement,
-    said: Said,
-    refused: Callable[[EngineError], PpdmError],
-    *,
-    shown: str,
-    strict: bool,
-    of_texts: bool = False,
-) -> tuple[dict[str, TypeSaid], list[str]]:
-    """Write rows, with what is said of them, into a temporary table that the engine finds by a name.
-
-    Returns what :func:`applied` does. The engine finds nothing where it fails, also the next time.
-    """
-    free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
-    try:
-        if of_texts:
-            table = load_texts(engine, select, said, free)
-        else:
-            table = engine.materialize("load", select, name=free)
-    except EngineError as cause:
-        raise refused(cause) from None
-    found = applied(engine, table, said, shown, strict=strict, of_texts=of_texts)
-    engine.given[name] = table
-    return found
-
-
-@contextmanager
-def _remembered(
-    engine: Engine, name: str, how: Mapping[str, Any], notices: Sequence[str] = ()
-) -> Iterator[None]:
-    """Let what is published say how its source was read and is read again, until it is gone."""
-    if how:
-        engine.read_as[name] = how
-    if notices:
-        engine.read_notices[name] = notices
-    try:
-        yield
-    finally:
-        engine.read_as.pop(name, None)
-        engine.read_notices.pop(name, None)
-        engine.given.pop(name, None)
 
 
 def _free_name(engine: Engine, kind: str) -> str:
@@ -266,40 +265,6 @@ def _free_name(engine: Engine, kind: str) -> str:
         number += 1
         name = f"{kind} {number}"
     return name
-
-
-def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> list[str]:
-    _refuse_names(frame, kind)
-    with _readable(engine, frame, kind) as view:
-        rows = sql("SELECT * FROM {view}", view=view)
-        refused = partial(_unreadable_frame, kind)
-        return _load(engine, name, rows, said, refused, shown=f"the {kind}", strict=strict)[1]
-
-
-def _load_files(
-    engine: Engine, name: str, path: str, said: Said, *, strict: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Read files, and say how they are read again and what the user should know."""
-    kind, files = files_of(engine, path)
-
-    def refused(cause: EngineError) -> PpdmError:
-        return cause if cause.explained else unreadable(kind, cause.engine_text, name)
-
-    with readable_twice(files) as found:
-        rows, notices = (
-            read_csv(engine, found, said.types, name) if kind == "csv" else (read_other(kind, found), [])
-        )
-        of_texts = kind == "csv"
-        types, told = _load(engine, name, rows, said, refused, shown=name, strict=strict, of_texts=of_texts)
-    notices += told
-    if kind == "csv" and not engine.size(engine.given[name]):
-        notices.append(f"{name} holds no records, only names.")
-    found_as = Said(types, said.nulls)
-    if found != files:
-        notices = [f"{name} can be read only once: {_COPIED}", *notices]
-        return {"kind": "stream", **_how_read(found_as)}, notices
-    place = {} if is_remote(path) else {"path": os.path.abspath(path)}
-    return {"kind": "file", **place, **_how_read(found_as)}, notices
 
 
 # -- frames ------------------------------------------------------------------------------------

@@ -345,7 +345,7 @@ def test_nothing_stays_behind(db: Database, folder: Path) -> None:
     with pytest.raises(PpdmError):
         db.audit(name, ["k on jop"])
     assert db.engine.tables() == []
-    assert db.engine.given == db.engine.read_as == db.engine.read_notices == {}
+    assert db.engine.given == {}
 
 
 def test_the_release_keeps_what_was_said_of_its_file(db: Database, folder: Path) -> None:

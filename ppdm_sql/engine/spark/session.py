@@ -28,7 +28,6 @@ from ppdm_sql.errors import (
 )
 
 if TYPE_CHECKING:
-    from ppdm_sql.engine.spark.source import SparkSource
     from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
 
@@ -151,11 +150,6 @@ class SparkPlace:
         finally:
             with suppress(Exception):
                 self.session.removeProgressHandler(heard)
-
-    def find(self, name: str) -> SparkSource:
-        from ppdm_sql.engine.spark.source import SparkSource
-
-        return SparkSource(self, name)
 
     def unknown(self, name: str) -> UnknownTable:
         try:

@@ -7,14 +7,14 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
-from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, counts_checked, stand_in
+from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, Source, counts_checked, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
 from ppdm_sql.engine.statements import Statement, sql
@@ -230,6 +230,11 @@ class SparkSource:
         if self._types[name].type != "VARCHAR":
             return value
         return exp.Anonymous(this="validate_utf8", expressions=[value])
+
+
+def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
+    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet."""
+    return cast(SparkSource, source).selected(query, step)
 
 
 class FrameSource(SparkSource):

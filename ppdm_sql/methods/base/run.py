@@ -354,7 +354,8 @@ class Run(ABC, Generic[Transformed]):
 
     def asked_again(self) -> dict[str, object]:
         """Give what is asked as a policy writes it, with the whole path of a file; nothing where none can."""
-        table = self.engine.read_as.get(self.source, {}).get("path", self.source)
+        read = self.engine.given.get(self.source)
+        table = read.how.get("path", self.source) if read else self.source
         return {"command": command_of(self.request), "table": table, **written(self.request)}
 
     def _compose(self, draft: Draft) -> None:
