@@ -28,7 +28,6 @@ from ppdm_sql.engine.names import (
     free_name,
     match,
     quoted,
-    shown_name,
     spellings,
     table_name,
     tables_read,
@@ -526,7 +525,7 @@ class Engine:
         for wanted in spellings(name):
             if found := match(wanted, existing, current):
                 return found
-        names = [shown_name(table, current[0]) for table in existing if table.schema != "ppdm"]
+        names = [as_typed(table, current) for table in existing if table.schema != "ppdm"]
         none = "The database has no tables."
         raise unknown(UnknownTable, "There is no table or view", name, names, here="Tables here", none=none)
 

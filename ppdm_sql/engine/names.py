@@ -242,17 +242,5 @@ def _parts(table: Table) -> list[str]:
     return [str(part) for part in (table.catalog, table.schema, table.name)]
 
 
-def shown_name(table: Table, catalog: str) -> str:
-    """Write the name of a table for a message: with its database where that is an attached one.
-
-    Example:
-        >>> shown_name(Table("visits", "main", "o"), "bank"), shown_name(Table("t", "main", "bank"), "bank")
-        ('o.main.visits', 't')
-    """
-    if table.catalog in (catalog, "temp", None):
-        return table.name
-    return ".".join(as_written(part) for part in (table.catalog, table.schema, table.name) if part)
-
-
 def as_written(name: str) -> str:
     return name if name.isidentifier() and name.isascii() else quoted(name)

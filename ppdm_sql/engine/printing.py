@@ -104,6 +104,7 @@ COMPOSED = {
     "commit": "Commits what was written since the transaction began.",
     "common": "Keeps the records whose keys both parties hold.",
     "confusion": "Counts the records by class and predicted class.",
+    "count_faults": "Counts the rows whose count cannot be a number of records, and looks at the sum.",
     "count_records": "Counts the records.",
     "count_values": "Counts the records that have a value.",
     "counts": "Counts the records of each node by attribute, value and class.",

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, aliased, column, listed, resolve, resolve_all
-from ppdm_sql.engine.statements import Statement, bind, joined, render, sql, text
+from ppdm_sql.engine.statements import Statement, joined, render, sql, text
 from ppdm_sql.engine.types import type_title, type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource
 
@@ -43,9 +43,6 @@ class Source(Protocol):
 
     def columns(self) -> list[Column]:
         """Give its columns with types of DuckDB."""
-
-    def check_counts(self, count: str) -> Rows:
-        """Give the numbers of NULL and of negative counts, and whether all of them can be added up."""
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
         """Give what is read in its place, inside a workspace, with at least these columns and its count."""
@@ -86,9 +83,6 @@ class TableSource:
 
     def columns(self) -> list[Column]:
         return self._engine.columns(self._table)
-
-    def check_counts(self, count: str) -> Rows:
-        return self._engine.query(counts_checked(self._table, count), step="count_faults")
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
         return CountedRows(self._table, count)
@@ -135,10 +129,6 @@ def aggregated(engine: Engine, table: Table, query: str, *, step: str, **holes: 
     if not is_stand_in(engine, table):
         return engine.query(written(table), step=step)
     return source_of(engine, table).aggregate(over(written), step=step)
-
-
-def counts_checked(table: Table, count: str) -> str:
-    return bind("engine/count_faults", tables={"source": table}, columns={"count_column": [count]})
 
 
 def source_of(engine: Engine, table: Table) -> Source:
@@ -220,7 +210,13 @@ def count_column(count: str | None, columns: Sequence[Column], *, table: str) ->
 
 def check_counts(engine: Engine, source: Table, count: str) -> None:
     """Refuse counts that are no numbers of records."""
-    ((missing, negative, countable),) = source_of(engine, source).check_counts(count)
+    query = """
+SELECT count(*) FILTER (WHERE {c} IS NULL),
+    count(*) FILTER (WHERE {c} < 0),
+    coalesce(sum(CAST({c} AS DOUBLE)) < 9.2e18, TRUE)
+FROM {rows}"""
+    faults = aggregated(engine, source, query, step="count_faults", c=column(count, "s"))
+    ((missing, negative, countable),) = faults
     if missing or negative:
         raise InvalidSource(
             f"Count column {count!r} is NULL in {missing} rows and negative in {negative}.",

@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.places import (
+from ppdm_sql.engine.source import Source
+from ppdm_sql.engine.spark.places import (
     FolderOfRows,
     PlacedFile,
     PlaceOfRows,
@@ -25,7 +26,6 @@ from ppdm_sql.engine.places import (
     new_place,
     place_at,
 )
-from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import Statement, bind, literal, sql, text
 from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError

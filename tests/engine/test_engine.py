@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, aliased, as_typed
-from ppdm_sql.errors import EngineError
+from ppdm_sql.errors import EngineError, UnknownTable
 
 
 def test_an_interrupted_statement_is_a_keyboard_interrupt() -> None:
@@ -126,3 +126,11 @@ def test_a_failure_that_reads_working_tables_alone_names_none() -> None:
         made = engine.materialize("texts", "SELECT 'Ann' AS who")
         with pytest.raises(EngineError, match=r"^The engine refused the step 'numbers' \(Conv"):
             engine.query(f"SELECT max(who::INTEGER) FROM {made}", step="numbers")
+
+
+def test_tables_of_other_schemas_are_told_as_they_are_typed() -> None:
+    engine = Engine(duckdb.connect())
+    engine.connection.execute('CREATE SCHEMA s; CREATE TABLE s."my visits" AS SELECT 1 AS a')
+    with pytest.raises(UnknownTable, match=r'Tables here: s\."my visits"\.'):
+        engine.find("my visits")
+    assert engine.find('s."my visits"').schema == "s"

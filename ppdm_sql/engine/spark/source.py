@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
-from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, Source, counts_checked, stand_in
+from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, Source, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
 from ppdm_sql.engine.statements import Statement, sql
@@ -120,10 +120,6 @@ class SparkSource:
                 "Run it again when nobody writes, or read a version that stays.",
             )
 
-    def check_counts(self, count: str) -> Rows:
-        self._begin([count])
-        return self._query(counts_checked(Table(_HERE), self._codes[count]), "count_faults")
-
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
         self._begin([*columns, *([] if count is None else [count])])
         called = free_name(RECORDS if count is None else count, columns)
@@ -150,7 +146,8 @@ class SparkSource:
         return exp.select(*values, column("n", "g")).from_(grouped.subquery("g"))
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
-        return self._query(self._over(query), step)
+        with self.place.guarded(step):
+            return [tuple(row) for row in self._frame(self._over(query), step).collect()]
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
         frame = self._frame(self._over(query, valid=True), step)
@@ -181,10 +178,6 @@ class SparkSource:
         for item in used:
             item.replace(self._value(item.name, "s") if valid else column(self._codes[item.name], "s"))
         return tree
-
-    def _query(self, query: exp.Expression | str, step: str) -> Rows:
-        with self.place.guarded(step):
-            return [tuple(row) for row in self._frame(query, step).collect()]
 
     def _frame(
         self, query: exp.Expression | str, step: str, keys: Mapping[str, str | bytes] | None = None

@@ -15,10 +15,10 @@ from spark_tables import ODD
 
 from ppdm_sql import Database
 from ppdm_sql.engine.keys import new_key
-from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.source import stand_in
 from ppdm_sql.engine.spark import source
 from ppdm_sql.engine.spark.dialect import to_spark
+from ppdm_sql.engine.spark.places import FolderOfRows
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, PpdmError
 from ppdm_sql.methods.perturbation import noisy_rows
