@@ -41,7 +41,6 @@ from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, PpdmWa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ppdm_sql.engine.source import Source
     from ppdm_sql.engine.spark.session import SparkPlace
 
 Rows = list[tuple[Any, ...]]
@@ -125,7 +124,7 @@ class Engine:
         self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
         self.spark: SparkPlace | None = None  # where tables live that are not in DuckDB
-        self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
+        self.sources: dict[Table, Any] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned
         self._run = secrets.token_hex(4)

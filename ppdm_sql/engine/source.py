@@ -132,7 +132,8 @@ def aggregated(engine: Engine, table: Table, query: str, *, step: str, **holes: 
 
 
 def source_of(engine: Engine, table: Table) -> Source:
-    return engine.sources.get(table) or TableSource(engine, table)
+    elsewhere: Source | None = engine.sources.get(table)
+    return elsewhere or TableSource(engine, table)
 
 
 def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
@@ -169,7 +170,7 @@ def read_records(
     engine: Engine, table: Table, columns: Collection[str | None] | None = None, count: str | None = None
 ) -> None:
     """Write the records of a table that lives elsewhere into its stand-in."""
-    source = engine.sources.get(table)
+    source: Source | None = engine.sources.get(table)
     if source is None:
         return
     there = [item.name for item in source.columns()]
