@@ -44,8 +44,8 @@ from spark_figures import TABLE
 from sqlglot import exp
 
 import ppdm_sql as ppdm
+from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.spark import handover
-from ppdm_sql.engine.spark.places import FolderOfRows
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.engine.spark.source import SparkSource
 

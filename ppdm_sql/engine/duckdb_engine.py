@@ -79,7 +79,7 @@ class Column(NamedTuple):
     type: str
 
 
-class Given(NamedTuple):
+class ReadSource(NamedTuple):
     """A table, file or frame: where it stands, how it is read again, and what the user should know."""
 
     table: Table
@@ -120,7 +120,7 @@ class Engine:
         self.tracer: Callable[[Statement], None] | None = None  # told of each statement of a step
         self.dry = False  # whether what is for good is shown alone
         self.committed = False  # whether the last transaction was
-        self.given: dict[str, Given] = {}  # what is read now, by the names that the user has for it
+        self.given: dict[str, ReadSource] = {}  # what is read now, by the names that the user has for it
         self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
         self.spark: SparkPlace | None = None  # where tables live that are not in DuckDB
@@ -148,7 +148,6 @@ class Engine:
         return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
 
     def number(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> int:
-        """Run a statement that counts, and give its one number."""
         ((number,),) = self.query(sql, params, step=step)
         return int(number)
 

@@ -116,7 +116,6 @@ def read_or_new_key(path: PathLike) -> Key:
 
 
 def drawn_key() -> Key:
-    """Draw a key that is thrown away with the run."""
     return Key(secrets.token_bytes(BYTES), "no")
 
 
@@ -154,7 +153,6 @@ def _unusable(path: PathLike) -> InvalidOption:
 
 
 def padded(key: bytes) -> tuple[bytes, bytes]:
-    """Give the inner and the outer padded key."""
     short = hashlib.sha256(key).digest() if len(key) > BLOCK_BYTES else key
     filled = short.ljust(BLOCK_BYTES, b"\0")
     inner, outer = (bytes(byte ^ pad for byte in filled) for pad in (0x36, 0x5C))

@@ -16,7 +16,7 @@ from typing import TypeGuard, TypeVar
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, kind_of, unknown
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn, kind_of, unknown
 
 Value = TypeVar("Value")
 
@@ -178,6 +178,15 @@ def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) ->
         if found.count(name) > 1:
             raise ColumnRoleError(f"Column {name!r} is named twice.", "Name each column once.")
     return found
+
+
+def refuse_alike(names: Sequence[str], table: str, remedy: str) -> None:
+    lowered = [name.lower() for name in names]
+    for name in names:
+        if lowered.count(name.lower()) > 1:
+            raise InvalidSource(
+                f"{table} has two columns called {name!r}; upper and lower case count as the same.", remedy
+            )
 
 
 # -- which tables names mean, and statements read ---------------------------------------------

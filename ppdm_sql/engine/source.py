@@ -8,8 +8,9 @@ place are its distinct combinations with their counts, which are worked out wher
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import sqlglot
 from sqlglot import exp
@@ -18,7 +19,11 @@ from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, aliased, column, listed, resolve, resolve_all
 from ppdm_sql.engine.statements import Statement, joined, render, sql, text
 from ppdm_sql.engine.types import type_title, type_tree
-from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.progress import Progress
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.source import SparkSource
 
 Query = Callable[[exp.Expression], exp.Expression]
 """Makes a query over what it is given: the source under the alias ``s``, its columns as it spells them."""
@@ -136,6 +141,11 @@ def source_of(engine: Engine, table: Table) -> Source:
     return elsewhere or TableSource(engine, table)
 
 
+def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
+    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet."""
+    return cast("SparkSource", source).selected(query, step)
+
+
 def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
     """Make a private table of one row that holds keys; no tracer is told of them."""
     values = ", ".join(f"${name} AS {name}" for name in keys)
@@ -152,6 +162,39 @@ def is_stable(engine: Engine, table: Table) -> bool:
 
 def is_stand_in(engine: Engine, table: Table) -> bool:
     return table in engine.sources
+
+
+def find_elsewhere(
+    engine: Engine, name: str, progress: Progress | None = None, *, may_be_file: bool = False
+) -> Source | None:
+    """Find a table where the caller's other tables live; None where it is not there, or nothing is elsewhere.
+
+    Of the jobs that are run there from now on, the listener is told, and the engine's tracer of statements.
+    A table of one name both there and in DuckDB is refused.
+    """
+    if engine.spark is None:
+        return None
+    engine.spark.progress, engine.spark.tracer = progress, engine.tracer
+    try:
+        found = engine.spark.find(name)
+    except UnknownTable:
+        if may_be_file or is_here(engine, name):
+            return None
+        raise
+    if is_here(engine, name):
+        title = engine.spark.title
+        raise UnknownTable(
+            f"{name!r} is a table of {title} and one of the DuckDB file.",
+            f"Write the one of {title} with its catalog, such as spark_catalog.default.{name}, "
+            f"or the other as main.{name}.",
+        )
+    return found
+
+
+def is_here(engine: Engine, name: str) -> bool:
+    with suppress(PpdmError):
+        return bool(engine.find(name))
+    return False
 
 
 def stand_in(engine: Engine, source: Source) -> Table:
@@ -210,7 +253,6 @@ def count_column(count: str | None, columns: Sequence[Column], *, table: str) ->
 
 
 def check_counts(engine: Engine, source: Table, count: str) -> None:
-    """Refuse counts that are no numbers of records."""
     query = """
 SELECT count(*) FILTER (WHERE {c} IS NULL),
     count(*) FILTER (WHERE {c} < 0),

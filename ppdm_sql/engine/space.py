@@ -46,7 +46,6 @@ def out_of_space(step: str, text: str) -> EngineError | None:
 
 
 def disk_full(folder: Path, step: str) -> EngineError:
-    """Say that there is no room left in a folder."""
     try:
         free = f"where {_size(shutil.disk_usage(folder).free)} are free"
     except OSError:

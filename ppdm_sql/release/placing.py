@@ -17,8 +17,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.source import Source
-from ppdm_sql.engine.spark.places import (
+from ppdm_sql.engine.places import (
     FolderOfRows,
     PlacedFile,
     PlaceOfRows,
@@ -26,6 +25,7 @@ from ppdm_sql.engine.spark.places import (
     new_place,
     place_at,
 )
+from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import Statement, bind, literal, sql, text
 from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError

@@ -8,18 +8,18 @@ import os
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import duckdb
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.duckdb_engine import Given
-from ppdm_sql.engine.names import Table, listed, table_name
-from ppdm_sql.engine.source import is_stable, stand_in
-from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.engine.duckdb_engine import ReadSource
+from ppdm_sql.engine.names import Table, listed, refuse_alike, table_name
+from ppdm_sql.engine.source import Source as Elsewhere
+from ppdm_sql.engine.source import find_elsewhere, is_here, is_stable, stand_in
 from ppdm_sql.engine.statements import sql
-from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable, kind_of
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable, kind_of
 from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
 from ppdm_sql.sources.column_types import Said, applied, load_texts, told_of_texts, types_said
 from ppdm_sql.sources.files import (
@@ -108,42 +108,18 @@ def given(
             if there is not None:
                 there.check_unchanged()
         finally:
-            del engine.given[name]
+            engine.given.pop(name, None)
 
 
-def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> SparkSource | None:
-    """Find a table where other tables live; None where it is not there, or nothing is elsewhere.
-
-    Of the jobs that are run there from now on, the listener is told, and the engine's tracer of statements.
-    What is called like a file of texts is one here; a table of one name both there and here is refused.
-    """
+def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> Elsewhere | None:
+    """Find a table where other tables live; what is called like a file of texts is one here."""
     of_texts = kind_of_file(name) in ("csv", "json") or is_read_once(name)
-    if engine.spark is None or (of_texts and "/" in name):
+    if of_texts and "/" in name:
         return None
-    engine.spark.progress, engine.spark.tracer = progress, engine.tracer
-    try:
-        found = SparkSource(engine.spark, name)
-    except UnknownTable:
-        if of_texts or _is_here(engine, name):
-            return None
-        raise
-    if _is_here(engine, name):
-        title = engine.spark.title
-        raise UnknownTable(
-            f"{name!r} is a table of {title} and one of the DuckDB file.",
-            f"Write the one of {title} with its catalog, such as spark_catalog.default.{name}, "
-            f"or the other as main.{name}.",
-        )
-    return found
+    return find_elsewhere(engine, name, progress, may_be_file=of_texts)
 
 
-def _is_here(engine: Engine, name: str) -> bool:
-    with suppress(PpdmError):
-        return bool(engine.find(name))
-    return False
-
-
-def _stood_in(engine: Engine, name: str, found: SparkSource, said: Said, welcome: bool) -> Given:
+def _stood_in(engine: Engine, name: str, found: Elsewhere, said: Said, welcome: bool) -> ReadSource:
     """Let a stand-in be found in the place of a table that lives elsewhere."""
     if said:
         raise InvalidOption(
@@ -155,7 +131,7 @@ def _stood_in(engine: Engine, name: str, found: SparkSource, said: Said, welcome
             f"This reads tables of DuckDB and files, and {name} lives elsewhere.",
             "Copy what is needed of it into the DuckDB file first.",
         )
-    return Given(stand_in(engine, found))
+    return ReadSource(stand_in(engine, found))
 
 
 @contextmanager
@@ -165,7 +141,7 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
     if source in engine.given or (kind is None and not types and not nulls):
         yield
         return
-    if kind == "attached" and not _is_here(engine, source):
+    if kind == "attached" and not is_here(engine, source):
         name = how.get("database")
         raise InvalidSource(
             f"The release {release!r} was made from {source}, in a database that is not attached.",
@@ -203,20 +179,20 @@ def _table(engine: Engine, name: str) -> Table | None:
         raise UnknownTable(unknown.problem, unknown.remedy + alike(name, always=none_here)) from None
 
 
-def _read_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> Given:
+def _read_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> ReadSource:
     """Read a table as it stands; a copy of it only where something is said of its columns."""
     catalog, _ = engine.current()
     attached = table.catalog not in (catalog, "temp", None)
     how = {"kind": "attached", "database": table.catalog} if attached else {}
     if not said:  # a view may take long to read
-        return Given(table, how, told_of_texts(engine, table, name) if is_stable(engine, table) else ())
+        return ReadSource(table, how, told_of_texts(engine, table, name) if is_stable(engine, table) else ())
     rows = sql("SELECT * FROM {table}", table=table)
     made = engine.materialize("load", rows, name=name)
     _, notices = applied(engine, made, said, name, strict=strict, of_texts=False)
-    return Given(made, how | _how_read(said), notices)
+    return ReadSource(made, how | _how_read(said), notices)
 
 
-def _read_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> Given:
+def _read_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> ReadSource:
     _refuse_names(frame, kind)
     with _readable(engine, frame, kind) as view:
         try:
@@ -224,10 +200,10 @@ def _read_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *,
         except EngineError as cause:
             raise _unreadable_frame(kind, cause) from None
         _, notices = applied(engine, made, said, f"the {kind}", strict=strict, of_texts=False)
-    return Given(made, {"kind": kind}, notices)
+    return ReadSource(made, {"kind": kind}, notices)
 
 
-def _read_files(engine: Engine, name: str, path: str, said: Said, *, strict: bool) -> Given:
+def _read_files(engine: Engine, name: str, path: str, said: Said, *, strict: bool) -> ReadSource:
     kind, files = files_of(engine, path)
     of_texts = kind == "csv"
     with readable_twice(files) as found:
@@ -248,9 +224,9 @@ def _read_files(engine: Engine, name: str, path: str, said: Said, *, strict: boo
     how = _how_read(Said(types, said.nulls))
     if found != files:
         copied = f"{name} can be read only once: {_COPIED}"
-        return Given(made, {"kind": "stream", **how}, [copied, *notices])
+        return ReadSource(made, {"kind": "stream", **how}, [copied, *notices])
     place = {} if is_remote(path) else {"path": os.path.abspath(path)}
-    return Given(made, {"kind": "file", **place, **how}, notices)
+    return ReadSource(made, {"kind": "file", **place, **how}, notices)
 
 
 def _how_read(said: Said) -> dict[str, Any]:
@@ -297,13 +273,7 @@ def _refuse_names(frame: Any, shown: str) -> None:
             )
         if not name or "\0" in name:
             raise InvalidSource(f"Column {place} of the {shown} has no usable name.", "Give it a name first.")
-    lowered = [name.lower() for name in names]
-    for name in names:
-        if lowered.count(name.lower()) > 1:
-            raise InvalidSource(
-                f"The {shown} has two columns called {name!r}; upper and lower case count as the same.",
-                "Rename one of them first.",
-            )
+    refuse_alike(names, f"The {shown}", "Rename one of them first.")
 
 
 def _names(frame: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from commands import ppdm, spawn
 import ppdm_sql
 from ppdm_sql import Database, PpdmError, Release
 from ppdm_sql.engine import places
-from ppdm_sql.engine.spark.places import FolderOfRows
+from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
 from ppdm_sql.release import placing, publishing

@@ -126,17 +126,6 @@ def test_a_release_of_a_file_is_evaluated_from_the_file(db: Database, tmp_path: 
         db.evaluate("safe")
 
 
-def test_every_method_takes_a_file(db: Database) -> None:
-    assert db.audit("c.csv", ["k on job"], population="p.parquet", quasi_identifier="job").risks
-    db.generalize("c.csv", ["k >= 2 on age"], class_column="good", into="g")
-    db.swap("c.csv", confidential="good", by=["age"], proportion=0.5, into="s")
-    db.randomize("c.csv", noise={"age": "uniform 5"}, into="r")
-    db.reconstruct("c.csv", noise={"age": "uniform 5"}, ranges={"age": (0, 40)}, into="d")
-    model = db.train("c.csv", class_column="good", mode="original", test="p.parquet", into="m")
-    assert db.predict(model, "j.json", into="p").classes
-    assert db.apply("g", "l.ndjson", into="a").rows == 30
-
-
 def test_secrets_in_an_address_are_not_kept() -> None:
     assert without_secrets("s3://key:secret@b/x*.parquet") == "s3://b/x*.parquet"
     assert without_secrets("https://h/x.csv?sig=secret#a") == "https://h/x.csv"

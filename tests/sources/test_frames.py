@@ -62,18 +62,24 @@ def test_the_same_kind_of_frame_comes_back(form: Callable[..., Any]) -> None:
     assert sorted(row[1:] for row in rows_of(back)) == sorted(zip(ROWS["age"], ROWS["ill"], strict=True))
 
 
-@pytest.mark.parametrize("form", [FORMS[name] for name in ("pandas", "reader")])
-def test_every_method_takes_a_frame(db: Database, form: Callable[..., Any]) -> None:
-    assert db.audit(form(ROWS), ["k on sex"], population=form(ROWS), quasi_identifier="sex").risks
-    release = db.suppress(
-        form(ROWS), ["k >= 2 on sex"], class_column="ill", into="s", types={"sex": "VARCHAR"}
-    )
-    assert release.row().rows == 20
-    assert db.swap(form(ROWS), confidential="ill", by=["age"], proportion=0.5, into="w").row().rows == 20
-    assert db.randomize(form(ROWS), noise={"age": "uniform 5"}, into="r").row().rows == 20
-    model = db.train(form(ROWS), class_column="ill", mode="original", test=form(ROWS), into="m")
-    assert sum(db.predict(model, form(ROWS), into="p").classes.values()) == 20
-    assert db.apply("s", form(ROWS), into="a").rows == 20
+@pytest.mark.parametrize("form", ["pandas", "reader", "file"])
+def test_every_method_takes_what_is_no_table(db: Database, tmp_path: Path, form: str) -> None:
+    file = str(tmp_path / "rows.csv")
+    pd.DataFrame(ROWS).to_csv(file, index=False)
+
+    def made() -> Any:
+        return file if form == "file" else FORMS[form](ROWS)
+
+    assert db.audit(made(), ["k on sex"], population=made(), quasi_identifier="sex").risks
+    types, noise = {"sex": "VARCHAR"}, {"age": "uniform 5"}
+    assert db.suppress(made(), ["k >= 2 on sex"], class_column="ill", into="s", types=types).row().rows == 20
+    assert db.generalize(made(), ["k >= 2 on age"], class_column="ill", into="g").row().rows == 20
+    assert db.swap(made(), confidential="ill", by=["age"], proportion=0.5, into="w").row().rows == 20
+    assert db.randomize(made(), noise=noise, into="r").row().rows == 20
+    db.reconstruct(made(), noise=noise, ranges={"age": (0, 40)}, into="d")
+    model = db.train(made(), class_column="ill", mode="original", test=made(), into="m")
+    assert sum(db.predict(model, made(), into="p").classes.values()) == 20
+    assert db.apply("s", made(), into="a").rows == 20
     kept = db.engine.connection.execute("SELECT count(*) FROM duckdb_views() WHERE view_name LIKE 'ppdm_%'")
     assert kept.fetchall() == [(0,)]
     assert [table.name for table in db.engine.tables() if table.catalog == "temp"] == []

@@ -117,7 +117,6 @@ REWRITES: tuple[Rewrite, ...] = (
 
 
 def to_spark(statement: str | exp.Expression) -> str:
-    """Write a statement as Spark's."""
     tree = sqlglot.parse_one(statement, dialect="duckdb") if isinstance(statement, str) else statement.copy()
     for rewrite in REWRITES:
         tree = tree.transform(rewrite, copy=False)

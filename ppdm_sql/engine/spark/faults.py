@@ -51,7 +51,6 @@ def condition_of(cause: BaseException) -> str:
 
 
 def explained(step: str, cause: BaseException) -> PpdmError:
-    """Put an error of Spark or of its client into words."""
     condition, text = condition_of(cause), str(cause)
     if condition == "RETRIES_EXCEEDED" or not condition and any(word in text for word in _LOST):
         return DatabaseUnavailable(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ppdm_sql.engine.spark.faults import MISSING, condition_of, explained, unprinted
+from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import (
     DatabaseUnavailable,
     InvalidOption,
@@ -150,6 +151,9 @@ class SparkPlace:
         finally:
             with suppress(Exception):
                 self.session.removeProgressHandler(heard)
+
+    def find(self, name: str) -> SparkSource:
+        return SparkSource(self, name)
 
     def unknown(self, name: str) -> UnknownTable:
         try:

@@ -7,14 +7,14 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
-from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, Source, stand_in
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table, refuse_alike
+from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
 from ppdm_sql.engine.statements import Statement, sql
@@ -73,7 +73,7 @@ class SparkSource:
         fields = list(self._schema.fields)
         self._types = {field.name: mapped(field.dataType.simpleString()) for field in fields}
         self._codes = {field.name: f"c{place}" for place, field in enumerate(fields)}
-        _refuse_alike([field.name for field in fields], name)
+        refuse_alike([field.name for field in fields], name, "Rename one of them in a view.")
 
     def _fields(self) -> Any:
         with self.place.guarded("schema"):
@@ -225,11 +225,6 @@ class SparkSource:
         return exp.Anonymous(this="validate_utf8", expressions=[value])
 
 
-def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
-    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet."""
-    return cast(SparkSource, source).selected(query, step)
-
-
 class FrameSource(SparkSource):
     """The rows of a ``DataFrame`` of Spark, read like those of a table."""
 
@@ -332,13 +327,3 @@ def mapped(spark_type: str) -> MappedType:
         f"has the type {title}, which does not map to a type of DuckDB",
         "Read it through a view that casts it, such as CAST(column AS STRING), or leave it out.",
     )
-
-
-def _refuse_alike(names: Sequence[str], shown: str) -> None:
-    lowered = [name.lower() for name in names]
-    for name in names:
-        if lowered.count(name.lower()) > 1:
-            raise InvalidSource(
-                f"{shown} has two columns called {name!r}; upper and lower case count as the same.",
-                "Rename one of them in a view.",
-            )

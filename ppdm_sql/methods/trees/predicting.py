@@ -9,8 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
-from ppdm_sql.engine.source import Source, is_stand_in, over, source_of
-from ppdm_sql.engine.spark.source import selected_elsewhere
+from ppdm_sql.engine.source import Source, is_stand_in, over, selected_elsewhere, source_of
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.engine.types import Kind, double, kind_of, type_tree
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, choices, no_records

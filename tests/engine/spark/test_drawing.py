@@ -15,11 +15,10 @@ from spark_tables import ODD
 
 from ppdm_sql import Database
 from ppdm_sql.engine.keys import new_key
+from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.source import stand_in
 from ppdm_sql.engine.spark import source
 from ppdm_sql.engine.spark.dialect import to_spark
-from ppdm_sql.engine.spark.places import FolderOfRows
-from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, PpdmError
 from ppdm_sql.methods.perturbation import noisy_rows
 from ppdm_sql.methods.perturbation.noisy_columns import quantiles
@@ -294,7 +293,7 @@ def test_quantiles_are_those_of_duckdb(ledger: Database, parquet: Parquet, value
     ((number,),) = engine.query(f"SELECT count(v) FROM ({query})", step="test")
     with engine.workspace():
         assert engine.spark is not None
-        table = stand_in(engine, SparkSource(engine.spark, folder))
+        table = stand_in(engine, engine.spark.find(folder))
         assert quantiles(engine, table, "v", shares, number) == (edges or [])
 
 

@@ -13,8 +13,8 @@ from spark_tables import ODD
 
 import ppdm_sql
 from ppdm_sql import Database, Release
+from ppdm_sql.engine.places import FolderOfRows
 from ppdm_sql.engine.spark.dialect import to_spark
-from ppdm_sql.engine.spark.places import FolderOfRows
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownTable
 

@@ -233,8 +233,6 @@ class FolderOfRows(_Rows):
 
 
 class TableOfRows(_Rows):
-    """A table of Spark's catalog."""
-
     kind = "table"
 
     def __init__(self, spark: SparkPlace | None, target: str, token: str) -> None:
