@@ -48,7 +48,7 @@ COMMANDS = {
     "sql": ("sql", "Run SQL with every method as a call."),
     "sql-path": ("demo", "Print the folder of the SQL files."),
     "taxonomy": ("taxonomy", "Show, store and draft taxonomies (value hierarchies)."),
-    "key": ("key", "Make keys for pseudonyms, moved dates and noise that last."),
+    "key": ("policy", "Make keys for pseudonyms, moved dates and noise that last."),
     "generate": ("tables", "Create tables of synthetic records to try the methods on."),
     "integrate": ("integrate", "Integrate two parties' tables without sharing them (TDS2P)."),
 }

@@ -19,8 +19,10 @@ import ppdm_sql
 from ppdm_sql import Taxonomy, examples
 from ppdm_sql.cli.app import command_line
 from ppdm_sql.cli.output import Debug
+from ppdm_sql.cli.parameters import takes
 from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.errors import InvalidOption, NameTaken, PeerError
+from ppdm_sql.options import Option
 
 PATHS = {
     "FILE": "demo.duckdb",
@@ -43,11 +45,10 @@ _COMMAND = re.compile(
 """A command of the script; of the shell there are ``| head -N``, ``> /dev/null`` and ``&`` for a server."""
 
 
+@takes()
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder for the files.")] = Path(
-        "ppdm-demo"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing demo file.")] = False,
+    folder: Annotated[Path, "The folder for the files.", Option(metavar="DIR", flag="")] = Path("ppdm-demo"),
+    force: Annotated[bool, "Replace an existing demo file."] = False,
     debug: Debug = False,
 ) -> None:
     """Examples:

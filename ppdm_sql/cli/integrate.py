@@ -43,14 +43,14 @@ integrate = group(EXAMPLES)
 class RunSettings(Options):
     """What both sides take beside the options of the release."""
 
-    cert: Annotated[Path, Form.path, "This side's certificate, PEM."]
-    private_key: Annotated[Path, Form.path, "Its key, PEM."]
-    authority: Annotated[Path, Form.path, "Certificate of the authority that signed the partner's, PEM."]
+    cert: Annotated[Path, "This side's certificate, PEM."]
+    private_key: Annotated[Path, "Its key, PEM."]
+    authority: Annotated[Path, "Certificate of the authority that signed the partner's, PEM."]
     peer_name: Annotated[str, "The name that the partner's certificate must have.", Option(metavar="NAME")]
     timeout: Annotated[float, "How long to wait for a message of the partner.", Option(metavar="SECONDS")] = (
         TIMEOUT
     )
-    transcript: Annotated[Path | None, Form.path, "Write what is sent, one line of JSON per message."] = None
+    transcript: Annotated[Path | None, "Write what is sent, one line of JSON per message."] = None
     accept_partial: Annotated[bool, PARTIAL] = False
 
     def publish(
@@ -76,12 +76,13 @@ class RunSettings(Options):
 def serve(
     database: DatabasePath,
     given: Given,
-    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.")],
+    listen: Annotated[str, "Where to listen.", Option(metavar="HOST:PORT")],
     session: RunSettings,
     common: Common,
     wait: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="How long to wait for the partner; by default indefinitely."),
+        "How long to wait for the partner; by default indefinitely.",
+        Option(metavar="SECONDS"),
     ] = None,
 ) -> None:
     """Wait for the partner, and publish with it one release of both tables.
@@ -98,7 +99,7 @@ def serve(
 def join(
     database: DatabasePath,
     given: Given,
-    peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner listens.")],
+    peer: Annotated[str, "Where the partner listens.", Option(metavar="HOST:PORT")],
     session: RunSettings,
     common: Common,
 ) -> None:
@@ -112,15 +113,12 @@ def join(
 
 @integrate.command(epilog=_epilog(0), no_args_is_help=True)
 @partial(guarded, places=())
+@takes()
 def keygen(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder for the files.", show_default=False)
-    ],
-    name: Annotated[list[str], typer.Option("--name", metavar="NAME", help="Name of a party; give two.")],
-    days: Annotated[
-        int, typer.Option("--days", min=1, help="Days until the certificates expire.")
-    ] = TRIAL_DAYS,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    folder: Annotated[Path, "The folder for the files.", Option(metavar="DIR", flag="")],
+    name: Annotated[list[str], Form.texts, "Name of each of the two parties.", Option(metavar="NAME")],
+    days: Annotated[int, "Days until the certificates expire.", Option(least=1)] = TRIAL_DAYS,
+    force: Annotated[bool, "Replace existing files."] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -142,12 +140,11 @@ def transcript(
     asked: ReleaseRequest,
     other: Annotated[
         Path | None,
-        typer.Option(
-            "--check", metavar="OTHER.duckdb", help="Check the transcript against the partner's file."
-        ),
+        "Check the transcript against the partner's file.",
+        Option(metavar="OTHER.duckdb", flag="--check"),
     ] = None,
     other_name: Annotated[
-        str | None, typer.Option("--check-name", metavar="NAME", help="Name of the release in that file.")
+        str | None, "Name of the release in that file.", Option(metavar="NAME", flag="--check-name")
     ] = None,
     form: OutputFormat = Format.table,
     debug: Debug = False,

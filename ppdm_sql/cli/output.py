@@ -18,13 +18,13 @@ from unicodedata import category, east_asian_width
 
 import typer
 
+from ppdm_sql.options import Option
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
-    from rich.table import Table
 
 LONG_LIST = 60
 """Characters up to which a list or a mapping stands on one line of a table."""
@@ -41,11 +41,9 @@ class Format(StrEnum):
     markdown = "markdown"
 
 
-OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only warnings.")]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="With an error, print the traceback and the engine's message.")
-]
+OutputFormat = Annotated[Format, "How tables are printed.", Option(flag="--format/-f", choices=Format)]
+Quiet = Annotated[bool, "Print no progress and no notes, only warnings.", Option(flag="--quiet/-q")]
+Debug = Annotated[bool, "With an error, print the traceback and the engine's message."]
 
 
 def print_tables(tables: Sequence[Titled], form: Format) -> None:
@@ -102,28 +100,56 @@ def _printable(character: str) -> str:
 # -- formats ----------------------------------------------------------------------------------
 
 
+Line = Sequence[tuple[str, str]]
+"""Parts of a line, each a text and its style."""
+
+
+def _put(lines: Iterable[Line]) -> None:
+    """Write lines: with their styles on a terminal, bare into a file."""
+    if not sys.stdout.isatty():
+        sys.stdout.writelines("".join(text for text, _ in line) + "\n" for line in lines)
+        return
+    console = _console()
+    for line in lines:
+        for text, style in line:
+            console.print(text, style=style, end="", soft_wrap=True)
+        console.print()
+
+
 def _write_tables(tables: Sequence[ResultTable]) -> None:
     """Draw tables on a terminal, folded to its width; a file gets the same, unfolded."""
-    if sys.stdout.isatty():
-        _draw_tables(tables)
-        return
+    room = _console().width if sys.stdout.isatty() else None
     for number, (title, columns, rows, *_) in enumerate(tables):
-        lines = [*([""] if number else []), *([shown(title)] if title else []), *_lines(columns, rows)]
-        sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
+        above: list[Line] = [*([[]] if number else []), *([[(shown(title), "bold")]] if title else [])]
+        _put([*above, *_lines(columns, rows, room)])
 
 
-def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]], room: int | None) -> Iterator[Line]:
     cells = [[[shown(column)] for column in columns]]
     cells += [[_in_lines(value).split("\n") for value in row] for row in rows]
     right = [_all_numbers(row[place] for row in rows) for place in range(len(columns))]
     widths = [max(_width(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
+    free = sum(widths) if room is None else room - 3 * (len(columns) - 1)
+    if sum(widths) > free:
+        most = max((n for n in range(1, free) if sum(min(n, width) for width in widths) <= free), default=1)
+        cells = [[[part for line in cell for part in _folded(line, most)] for cell in row] for row in cells]
+        widths = [min(most, width) for width in widths]
     for number, row in enumerate(cells):
         for parts in zip_longest(*row, fillvalue=""):
             spaces = [" " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)]
             placed = zip(parts, spaces, right, strict=True)
-            yield "   ".join(space + part if to_right else part + space for part, space, to_right in placed)
+            line = "   ".join(space + part if to_right else part + space for part, space, to_right in placed)
+            yield [(line.rstrip(), "" if number else "bold")]
         if number == 0:
-            yield "─" * (sum(widths) + 3 * (len(widths) - 1))
+            yield [("─" * (sum(widths) + 3 * (len(widths) - 1)), "")]
+
+
+def _folded(line: str, most: int) -> list[str]:
+    if _width(line) <= most:
+        return [line]
+    from rich.text import Text
+
+    return [part.plain.rstrip() for part in Text(line).wrap(_console(), most, overflow="fold")]
 
 
 def _width(text: str) -> int:
@@ -139,33 +165,10 @@ def _width(text: str) -> int:
     return len(text) + wide - sum(category(character) in ("Mn", "Me") for character in text)
 
 
-def _draw_tables(tables: Sequence[ResultTable]) -> None:
-    console = _console()
-    for number, (title, columns, rows, *_) in enumerate(tables):
-        if number:
-            console.print()
-        if title:
-            console.print(shown(title), style="bold")
-        console.print(_rich_table(columns, rows))
-
-
 def _console(*, stderr: bool = False) -> Console:
     from rich.console import Console  # it is slow to load, and not needed without a terminal
 
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
-
-
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for number, column in enumerate(columns):
-        right = _all_numbers(row[number] for row in rows)
-        table.add_column(shown(column), justify="right" if right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(_in_lines, row))
-    return table
 
 
 def _in_lines(value: object) -> str:
@@ -264,14 +267,8 @@ Branch = tuple[int, str, str]
 
 def print_tree(title: str, nodes: Iterable[Branch]) -> None:
     """Print trees on stdout, under a title and with an empty line before and after."""
-    whole = [("", "", ""), ("", title, "bold"), *drawn(nodes), ("", "", "")]
-    if not sys.stdout.isatty():
-        sys.stdout.writelines(f"{guide}{label}\n" for guide, label, _ in whole)
-        return
-    console = _console()
-    for guide, label, style in whole:
-        console.print(guide, end="", soft_wrap=True)
-        console.print(label, style=style, soft_wrap=True)
+    nodes_drawn = ([(guide, ""), (label, style)] for guide, label, style in drawn(nodes))
+    _put([[], [(title, "bold")], *nodes_drawn, []])
 
 
 def drawn(nodes: Iterable[Branch]) -> list[tuple[str, str, str]]:

@@ -1,16 +1,14 @@
 """What commands take: the options of their method and those of all commands, and how their words are read."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -21,13 +19,11 @@ from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Form, Option, Options
-from ppdm_sql.options.option import options_of
+from ppdm_sql.options.option import declared, options_of
 from ppdm_sql.privacy import parse_names
 from ppdm_sql.sources import attachment, is_data_file
 
-DatabasePath = Annotated[
-    Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
-]
+DatabasePath = Annotated[Path, "A DuckDB file, or :memory:.", Option(metavar="DATABASE", flag="")]
 PARTIAL = "Exit with 0 instead of 130 if Ctrl-C ended the run early."
 
 
@@ -35,25 +31,24 @@ class Given(dict[str, Any]):
     """The options of a method that were given, as the method takes them; it has defaults for the others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Common:
+class Common(Options):
     """What commands take that run a method."""
 
     form: OutputFormat = Format.table
-    sql: Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")] = False
+    sql: Annotated[bool, "Print the statements; change nothing."] = False
     quiet: Quiet = False
     debug: Debug = False
     attach: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'PATH AS NAME'", help="A database to read from: its tables are NAME.TABLE; repeatable."
-        ),
-    ] = None
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads; by default the engine decides.")
-    ] = None
+        Sequence[str],
+        Form.texts,
+        "A database to read from: its tables are NAME.TABLE.",
+        Option(metavar="'PATH AS NAME'"),
+    ] = ()
+    threads: Annotated[int | None, "Number of threads; by default the engine decides.", Option(least=1)] = (
+        None
+    )
     memory_limit: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Such as 2GB; by default the engine decides.")
+        str | None, "Such as 2GB; by default the engine decides.", Option(metavar="SIZE")
     ] = None
     spark: str | None = None
 
@@ -93,7 +88,7 @@ class Common:
             database,
             read_only=self.sql or not write,
             create=create,
-            attach=dict(attachment(text) for text in self.attach or ()),
+            attach=dict(attachment(text) for text in self.attach),
             threads=self.threads,
             memory_limit=self.memory_limit,
             spark=self.spark,
@@ -120,16 +115,13 @@ SHORT = ("form", "attach", "threads", "memory_limit")
 """Fields of it that commands lack which change a file in a moment and print no table."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CommonOfSpark(Common):
-    """The same for commands that take tables of Spark, too."""
+    """The same for commands that take tables of Spark, or releases whose rows are there, too."""
 
     spark: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine.",
-        ),
+        "Where the table or the release lives: sc://HOST:15002, or local[2] to try Spark here.",
+        Option(metavar="URL"),
     ] = None
 
 
@@ -168,9 +160,9 @@ def takes(
 ) -> Callable[[Run], Run]:
     """Let a command take the options of a request, for its parameter of the type :class:`Given`.
 
-    A parameter whose type is a dataclass, such as :class:`Common` or a request, is made of one for each of
-    its fields, but for those that the command ``lacks``. It has options in a form of its own that are left
-    out by ``without``.
+    A parameter whose type is a class of options is made of one for each of them, but for those that the
+    command ``lacks``; any other is an option itself, described as those are. Options that a command has in a
+    form of its own are left out by ``without``.
     """
     taken = [option for option in options_of(request) if option.name not in without]
 
@@ -199,16 +191,11 @@ def _part(
     if kind is Given:
         return [_parameter(option) for option in taken], lambda words: _read(taken, words)
     if inspect.isclass(kind) and issubclass(kind, Options):
-        options = options_of(one.annotation)
+        options = [option for option in options_of(one.annotation) if option.name not in lacks]
         return [_parameter(option) for option in options], lambda words: kind(**_read(options, words))
-    if not is_dataclass(kind):
-        return [one], lambda words: words[one.name]
-    hints = get_type_hints(kind, include_extras=True)
-    items = [
-        item for item in fields(kind) if item.name not in lacks and hasattr(hints[item.name], "__metadata__")
-    ]
-    members = [_keyword(item.name, hints[item.name], item.default) for item in items]
-    return members, lambda words: one.annotation(**{item.name: words[item.name] for item in members})
+    default = MISSING if one.default is one.empty else one.default
+    option = declared(Option(name=one.name), kind, default)
+    return [_parameter(option)], lambda words: _read((option,), words).get(one.name, one.default)
 
 
 def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
@@ -229,15 +216,20 @@ def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
 
 def _parameter(option: Option) -> inspect.Parameter:
     """Make the parameter of an option: an argument where it has no flag, else an option of typer."""
-    kind: Any = _TYPES.get(option.form, str)
+    kind: Any = option.choices or _TYPES.get(option.form, str)
     default = _default(option)
     if not option.flags:
-        info: Any = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
+        told = default not in (MISSING, None)
+        info: Any = typer.Argument(metavar=option.metavar, help=option.help, show_default=told)
     else:
-        names = [option.flags] if option.form is Form.flag else option.flags.split("/")
+        names = [option.flags] if "/--" in option.flags else option.flags.split("/")
         text = option.help.removesuffix(".") + "; repeatable." if kind == list[str] else option.help
         info = typer.Option(*names, metavar=option.metavar, help=text, min=option.least, hidden=option.hidden)
-    return _keyword(option.name, Annotated[kind if default is not None else kind | None, info], default)
+    annotation: Any = Annotated[kind if default is not None else kind | None, info]
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
 
 
 def _default(option: Option) -> Any:
@@ -246,11 +238,6 @@ def _default(option: Option) -> Any:
     if option.form is Form.share and not option.required:
         return str(option.default)
     return None if option.default == () else option.default
-
-
-def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    default = inspect.Parameter.empty if default is MISSING else default
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
 # -- how words are read ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Commands on a policy: releases that a file describes."""
+"""Commands on what lasts beside the releases: the policy that describes them, and keys."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.cli.failures import is_memory
-from ppdm_sql.cli.output import TerminalProgress, print_tables
+from ppdm_sql.cli.app import group
+from ppdm_sql.cli.failures import guarded, is_memory
+from ppdm_sql.cli.output import Debug, Quiet, TerminalProgress, notice, print_tables
 from ppdm_sql.cli.parameters import Common, DatabasePath, Given, takes
-from ppdm_sql.options import Reading
+from ppdm_sql.engine.keys import new_key
+from ppdm_sql.options import Form, Option, Reading
 from ppdm_sql.policy import Standings, drafting, reading, running
 from ppdm_sql.release.exporting import write_page
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RELEASE...]", help="Releases of the policy; all without.", show_default=False),
+    Form.texts,
+    "Releases of the policy; all without.",
+    Option(metavar="[RELEASE...]", flag=""),
 ]
-File = Annotated[Path, typer.Option("--policy", metavar="FILE", help="The policy.")]
+File = Annotated[Path, "The policy.", Option(flag="--policy")]
 
 
 @takes(lacks=["sql", "attach"])
@@ -28,9 +32,7 @@ def run(
     common: Common,
     names: Names = None,
     policy: File = Path(reading.FILE),
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and why; change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, "Say what would be done, and why; change nothing."] = False,
 ) -> None:
     """A release is out of date if its source, what the policy asks, or the version of ppdm-sql changed. Each
     is made in one transaction, in the place of the one that was there, and then exported. Ctrl-C ends the run
@@ -83,12 +85,15 @@ def schema() -> None:
 def init(
     database: DatabasePath,
     tables: Annotated[
-        list[str], typer.Argument(metavar="RELEASE|TABLE...", help="Finished releases, or tables or files.")
+        list[str],
+        Form.texts,
+        "Finished releases, or tables or files.",
+        Option(metavar="RELEASE|TABLE...", flag=""),
     ],
     given: Given,
     common: Common,
     policy: File = Path(reading.FILE),
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[bool, "Replace the file if it exists."] = False,
 ) -> None:
     """From a release the policy asks what the release was asked; from a table, what a first look proposes:
     look through every line. DATABASE may be left out where TABLE is a file.
@@ -102,3 +107,37 @@ def init(
         text = drafting.draft(db, tables, policy.parent, database=place, **given)
         write_page(db.engine, policy, text.encode(), force=force)
     common.say(f"Wrote {policy}. Next: ppdm run --policy {shlex.quote(str(policy))} --dry-run")
+
+
+# -- keys ------------------------------------------------------------------------------------
+
+KEY_EXAMPLES = (
+    "ppdm key new clinic.key",
+    "ppdm generalize clinic.duckdb visits --identifier patient=pseudonym --key-file clinic.key ...",
+)
+
+key = group(KEY_EXAMPLES)
+
+
+@key.callback()
+def about() -> None:
+    """Make keys for pseudonyms, moved dates and noise that are to be the same in every release."""
+
+
+@key.command(epilog=f"Example: {KEY_EXAMPLES[0]}", no_args_is_help=True)
+@guarded
+@takes()
+def new(
+    file: Annotated[Path, "The file to write, which is not there yet.", Option(flag="")],
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a key of 256 random bits into a new file that only you can read.
+
+    Who has it can find out who stands behind a pseudonym, and by how many days dates were moved: keep it
+    apart from the releases. Who loses it cannot make the same pseudonyms again.
+    """
+    new_key(file)
+    notice(
+        f"Wrote {file}. Keep a copy in a safe place, and give it to nobody who has a release.", quiet=quiet
+    )

@@ -53,13 +53,13 @@ _KEYWORDS = "SELECT upper(k.keyword_name) FROM duckdb_keywords() AS k ORDER BY k
 
 def converse(
     connection: duckdb.DuckDBPyConnection,
-    run: Callable[..., None],
+    run: Callable[[str, int], None],
     *,
     keep_history: bool,
     quiet: bool,
     debug: bool,
 ) -> None:
-    """Read statements from a terminal and run them until the end of the input, ``exit`` or ``quit``."""
+    """Read statements from a terminal until its end, ``exit`` or ``quit``; show the first rows of each."""
     notice("A semicolon ends a statement. Tab completes names; .help tells more, Ctrl-D leaves.", quiet=quiet)
     history = history_file() if keep_history else None
     if history is not None:
@@ -93,7 +93,7 @@ def converse(
                 raise InvalidOption(
                     "There is no such dot command here.", "Type .help for those that there are."
                 )
-            run("SHOW TABLES;" if word == ".tables" else text, most=ROWS_SHOWN)
+            run("SHOW TABLES;" if word == ".tables" else text, ROWS_SHOWN)
         except KeyboardInterrupt:
             notice("Interrupted.")
         except Exception as error:

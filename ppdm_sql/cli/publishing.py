@@ -1,12 +1,9 @@
 """Commands that publish a release, and what they say about it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +17,7 @@ from ppdm_sql.cli.parameters import PARTIAL, Common, CommonOfSpark, DatabasePath
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.signals import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.options import CompareRequest, Generalize, RandomizeRequest, Suppress, SwapRequest
+from ppdm_sql.options import CompareRequest, Generalize, Options, RandomizeRequest, Suppress, SwapRequest
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release
 from ppdm_sql.release.catalogue import LOCATION, SHAPE
@@ -28,16 +25,12 @@ from ppdm_sql.results import ResultTable
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exported:
+class Exported(Options):
     """Where a release is written to by the command that makes it."""
 
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),
-    ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --export.")] = False
-    accept_partial: bool = False
+    export: Annotated[Path | None, "Also write the release there: .parquet, .csv or .duckdb."] = None
+    force: Annotated[bool, "Replace the file of --export."] = False
+    accept_partial: Annotated[bool, PARTIAL] = False
 
     def check(self, database: Path, source: str, *, shown: bool) -> None:
         """Refuse early what would fail after the run."""
@@ -82,13 +75,6 @@ class Exported:
         common.say(f"Wrote {self.export}.{promised(release.row())}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportedEarly(Exported):
-    """The same for commands that Ctrl-C ends with the state reached."""
-
-    accept_partial: Annotated[bool, typer.Option("--accept-partial", help=PARTIAL)] = False
-
-
 def _is_same(one: str, other: Path) -> bool:
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
@@ -98,7 +84,7 @@ def suppress(
     database: DatabasePath,
     given: Given,
     common: CommonOfSpark,
-    exported: ExportedEarly,
+    exported: Exported,
 ) -> None:
     r"""Sensitive columns, which a template, l or t names, are released as they are, without --keep, and so is
     the class. A column that no option names is not released. Ctrl-C stops the run and publishes the state
@@ -122,7 +108,7 @@ def generalize(
     database: DatabasePath,
     given: Given,
     common: CommonOfSpark,
-    exported: ExportedEarly,
+    exported: Exported,
 ) -> None:
     r"""The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
     intervals that are grown during the run; all others by suppression, as are whole numbers that look like
@@ -151,7 +137,7 @@ def generalize(
     publish("generalize", database, given, common, exported)
 
 
-@takes(SwapRequest)
+@takes(SwapRequest, lacks=["accept_partial"])
 def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""Frequencies and what the columns tell of each other are kept as far as possible. A column that no
     option names is not released.
@@ -167,7 +153,7 @@ def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: 
     publish("swap", database, given, common, exported)
 
 
-@takes(RandomizeRequest)
+@takes(RandomizeRequest, lacks=["accept_partial"])
 def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""The release tells what the noise is, so that distributions and classifiers can be recovered from it;
     see ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.

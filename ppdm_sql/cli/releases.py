@@ -1,11 +1,8 @@
 """Commands on what a file holds: its releases and models."""
 
-from __future__ import annotations
-
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +18,7 @@ from ppdm_sql.cli.output import (
     print_tree,
     shown,
 )
-from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
+from ppdm_sql.cli.parameters import SHORT, Common, CommonOfSpark, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import is_stepwise, promised, short_names, with_short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
@@ -31,6 +28,7 @@ from ppdm_sql.options import (
     ExportRequest,
     ForgetRequest,
     NameRequest,
+    Option,
     ReleaseRequest,
     ReportRequest,
     UpdateRequest,
@@ -45,6 +43,7 @@ COLUMN, NOISE = "column ", "noise "
 """What the names of rows begin with that tell of a column."""
 
 
+@takes()
 def releases(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
     """Examples:
     ppdm releases bank.duckdb
@@ -56,6 +55,7 @@ def releases(database: DatabasePath, form: OutputFormat = Format.table, debug: D
         print_tables([listed_releases(db)], form)
 
 
+@takes()
 def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
     """Examples:
     ppdm models people.duckdb
@@ -71,18 +71,12 @@ def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Deb
 def show(
     database: DatabasePath,
     given: Given,
-    partitions: Annotated[
-        bool, typer.Option("--partitions", help="Print the groups of equal records with their sizes.")
-    ] = False,
-    step: Annotated[int | None, typer.Option("--step", min=0, help="The state after this step.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", min=0, help="Print at most this many rows, and children of a node.")
-    ] = 20,
-    test: Annotated[
-        str | None, typer.Option("--test", metavar="TABLE", help="For a model: test it on this table.")
-    ] = None,
+    partitions: Annotated[bool, "Print the groups of equal records with their sizes."] = False,
+    step: Annotated[int | None, "The state after this step.", Option(least=0)] = None,
+    limit: Annotated[int, "Print at most this many rows, and children of a node.", Option(least=0)] = 20,
+    test: Annotated[str | None, "For a model: test it on this table.", Option(metavar="TABLE")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"Show a release of more than {WIDE} columns whole, too.")
+        bool, f"Show a release of more than {WIDE} columns whole, too.", Option(flag="--all")
     ] = False,
     form: OutputFormat = Format.table,
     debug: Debug = False,
@@ -226,17 +220,8 @@ def rows_table(title: str, relation: Any, limit: int | None = None) -> ResultTab
     return ResultTable(title, relation.columns, shortened.fetchall())
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommonOfRows(Common):
-    """The same for commands on releases whose rows may have been written to Spark."""
-
-    spark: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the rows of the release were written, with --to.")
-    ] = None
-
-
 @takes(ReleaseRequest, lacks=["sql", "quiet"])
-def verify(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
+def verify(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """A requirement on a population is measured against the table of the population, too. Rows that were
     written to Spark are compared with the release, and their files with those that were written.
     Exit code 1 if a requirement does not hold.
@@ -351,7 +336,7 @@ def forget(database: DatabasePath, given: Given, common: Common) -> None:
 
 
 @takes(NameRequest, lacks=SHORT)
-def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
+def drop(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """Rows that were written to Spark with --to are removed, too.
 
     Examples:

@@ -16,7 +16,7 @@ from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
-from ppdm_sql.options import InstallRequest
+from ppdm_sql.options import Form, InstallRequest, Option
 
 
 @takes(lacks=["sql", "attach"])
@@ -24,17 +24,13 @@ def sql(
     database: DatabasePath,
     statement: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SQL]...", help="Statements; without any, --file or standard input is read."),
+        Form.texts,
+        "Statements; without any, --file or standard input is read.",
+        Option(metavar="[SQL]...", flag=""),
     ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="Run the statements of a file.")
-    ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Open the file for writing, and create it if it does not exist.")
-    ] = False,
-    no_history: Annotated[
-        bool, typer.Option("--no-history", help="Do not store the history of the prompt.")
-    ] = False,
+    file: Annotated[Path | None, "Run the statements of a file."] = None,
+    write: Annotated[bool, "Open the file for writing, and create it if it does not exist."] = False,
+    history: Annotated[bool, "Do not store the history of the prompt.", Option(flag="--no-history")] = True,
     *,
     common: Common,
 ) -> None:
@@ -56,8 +52,8 @@ def sql(
             if sql is None:
                 from ppdm_sql.cli.prompt import converse
 
-                shown = {"quiet": common.quiet, "debug": common.debug}
-                converse(session.connection, session.run, keep_history=not no_history, **shown)
+                told = {"quiet": common.quiet, "debug": common.debug}
+                converse(db.engine.connection, session.run, keep_history=history, **told)
             else:
                 session.run(sql)
         finally:
@@ -103,7 +99,7 @@ class Session:
         self._common = common
         self._printed = False
 
-    def run(self, sql: str, *, most: int | None = None) -> None:
+    def run(self, sql: str, most: int | None = None) -> None:
         """Run statements; the first that fails ends it."""
         from ppdm_sql.sql_calls.calls import with_quoted_arguments
 

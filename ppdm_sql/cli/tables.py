@@ -19,6 +19,7 @@ from ppdm_sql.options import (
     AgrawalRequest,
     ApplyRequest,
     AuditRequest,
+    Option,
     PredictRequest,
     Reconstruct,
     RiskRequest,
@@ -36,12 +37,8 @@ def audit(
     database: DatabasePath,
     given: Given,
     common: CommonOfSpark,
-    show_groups: Annotated[
-        bool, typer.Option("--show-groups", help="Print the worst groups with their values.")
-    ] = False,
-    groups: Annotated[
-        int, typer.Option("--groups", min=1, metavar="N", help="How many groups --show-groups prints.")
-    ] = 5,
+    show_groups: Annotated[bool, "Print the worst groups with their values."] = False,
+    groups: Annotated[int, "How many groups --show-groups prints.", Option(metavar="N", least=1)] = 5,
 ) -> None:
     r"""A table alone gets a first look at each column, and at the pairs of columns that single out most
     records; --by and --sensitive need no requirement either. A requirement without a limit, such as 'k on

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import ppdm_sql
 from ppdm_sql import Taxonomy
 from ppdm_sql.cli.app import group
@@ -25,7 +23,7 @@ from ppdm_sql.cli.output import (
     shown,
 )
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, takes
-from ppdm_sql.options import Reading, SuggestRequest
+from ppdm_sql.options import Option, Reading, SuggestRequest
 from ppdm_sql.sources import given
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
 from ppdm_sql.taxonomy.tables import read_taxonomy, write_taxonomy
@@ -37,16 +35,14 @@ EXAMPLES = (
 )
 
 taxonomy = group(EXAMPLES)
-Delimiter = Annotated[
-    str, typer.Option("--delimiter", metavar="CHARACTER", help="Character between the file's cells.")
-]
 
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
 @guarded
+@takes()
 def show(
     database: DatabasePath,
-    name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A parent-child table, or a CSV file.")],
+    name: Annotated[str, "A parent-child table, or a CSV file.", Option(metavar="NAME_OR_FILE", flag="")],
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
@@ -69,9 +65,9 @@ def show(
 @takes(lacks=SHORT)
 def add(
     database: DatabasePath,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table to create.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: value;group;...;*")],
-    delimiter: Delimiter = ";",
+    name: Annotated[str, "The table to create.", Option(metavar="NAME", flag="")],
+    file: Annotated[Path, "A CSV file: value;group;...;*", Option(flag="")],
+    delimiter: Annotated[str, "Character between the file's cells.", Option(metavar="CHARACTER")] = ";",
     *,
     common: Common,
 ) -> None:

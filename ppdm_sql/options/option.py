@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import cache, wraps
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
@@ -48,7 +49,8 @@ class Form(Enum):
     bins = "whole number, or struct of a number or a list of edges by column"
 
 
-_FORMS = {str: Form.text, int: Form.whole, float: Form.number, bool: Form.flag, os.PathLike[str]: Form.path}
+_FORMS = {str: Form.text, int: Form.whole, float: Form.number, bool: Form.flag}
+_FORMS |= {os.PathLike[str]: Form.path, Path: Form.path}
 """Forms of options whose types tell it."""
 _NAMES = (Form.names, Form.repeated_names)
 _SEVERAL = (Form.choices, Form.wholes)
@@ -89,6 +91,7 @@ class Option:
     sql: str = ""  # what the call in SQL calls it, if not what all calls do
     flag: str | None = None  # what the command line calls it, if not that with hyphens; nothing for a word
     least: int | None = None  # the least whole number that can be given
+    choices: type[StrEnum] | None = None  # the words that can be given
     hidden: bool = False  # whether it is there only to be refused in words
     name: str = ""  # what the method in Python calls it
     form: Form = Form.text  # what its value looks like
@@ -197,14 +200,14 @@ def options_of(request: Any) -> tuple[Option, ...]:
         for name, hint in inspect.get_annotations(one).items():
             if hasattr(hint, "__metadata__"):
                 inherited = found.get(name, Option(name=name))
-                found[name] = _declared(inherited, hint, vars(one).get(name, MISSING))
+                found[name] = declared(inherited, hint, vars(one).get(name, MISSING))
     first = request.ORDER.split()
     words = [name for name, option in found.items() if not option.flags]
     names = dict.fromkeys((*first, *words, *(name for name in found if name not in _LAST), *_LAST))
     return tuple(found[name] for name in names if name in found)
 
 
-def _declared(inherited: Option, hint: Any, default: object) -> Option:
+def declared(inherited: Option, hint: Any, default: object) -> Option:
     """Read what an annotation says, later things over earlier ones; texts are help, example and metavar."""
     kinds = get_args(hint.__origin__) or (hint.__origin__,)
     said = vars(inherited) | {"default": default}
