@@ -267,24 +267,22 @@ def _columns(
 def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, str]:
     """Put the source beside the release; where it is gone or another, say so and leave it out."""
     engine = subject.engine
+    changed = f"The source {row.source} is not what it was when the release was made"
+    moved = f"The dates of {row.release} were moved before it was made, its source's were not"
     try:
         engine.find(row.source)
     except (UnknownTable, InvalidOption):
         return subject, None, f"The source {row.source} is not in this database"
     if MOVED in row.parameters:
-        return (
-            subject,
-            None,
-            f"The dates of {row.release} were moved before it was made, its source's were not",
-        )
+        return subject, None, moved
     try:
         source = made_from(engine, row)
     except InvalidSource:
-        return subject, None, f"The source {row.source} is not what it was when the release was made"
+        return subject, None, changed
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
     if not _is_same(subject, side, row.left_out or 0):
-        return subject, None, f"The source {row.source} is not what it was when the release was made"
+        return subject, None, changed
     names = {item.name for item in engine.columns(source)}
     known = {name for requirement in subject.requirements for name in requirement.attributes}
     measurements = None
