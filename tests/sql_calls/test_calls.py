@@ -195,32 +195,6 @@ def test_macros_are_installed_and_taken_out(con: Con) -> None:
     assert con.execute(query).fetchall() == []
 
 
-# -- errors -----------------------------------------------------------------------------------
-
-
-ERRORS = (
-    (
-        "ppdm_audit('customers', sensitive := 'Job')",
-        "others may know: by := ['Age', 'Gender', 'Location'].",
-    ),
-    ("ppdm_audit('custmers')", "Tables here: customers"),
-    ("ppdm_audit()", "ppdm_audit needs the argument tbl"),
-    ("ppdm_verify('nothing')", "There is no release 'nothing'"),
-    ("ppdm_show()", "Give it as name := 'customers_safe'"),
-    ("ppdm_apply('safe', 'customers', 'x', unseen := 'maybe')", "nearest"),
-    ("ppdm_evaluate('safe', folds := 1)", "Give folds 2 or more"),
-    ("ppdm_export('safe', 'x.xyz')", "ends in .parquet, .csv or .duckdb"),
-)
-
-
-def test_errors_are_in_the_words_of_sql(released: Con) -> None:
-    for call, words in ERRORS:
-        with pytest.raises(duckdb.Error) as error:
-            asked(released, f"CALL {call}")
-        assert words in str(error.value)
-        assert "--" not in str(error.value)
-
-
 def test_what_only_reads_works_on_a_read_only_file(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     pytest.importorskip("sklearn")

@@ -191,11 +191,6 @@ def json_of(option: Option) -> Any:
     return json.loads(found)
 
 
-def test_a_column_of_counts_is_refused_in_words(con: duckdb.DuckDBPyConnection) -> None:
-    call = """CALL ppdm_randomize('customers', 'noisy', noise := {'n': 'uniform 1'}, count := 'n')"""
-    refused(con, call, words="count")
-
-
 # -- when calls run ---------------------------------------------------------------------------
 
 
@@ -293,24 +288,31 @@ def test_registering_in_a_transaction_is_refused(con: duckdb.DuckDBPyConnection)
 # -- errors -----------------------------------------------------------------------------------
 
 
+MASK = "ppdm_suppress('customers', 'x', class := 'Rating', require := {})"
 ERRORS = (
-    ("'custmers', 'x', require := 'k >= 2 on Job', class := 'Rating'", "Tables here: customers"),
-    ("'customers', 'x', require := 'k >= 2 on Jop', class := 'Rating'", "'Jop'"),
-    ("'customers', 'x', require := 'k > 2 on Job', class := 'Rating'", "    ^\nExample: k >= 4"),
-    ("'customers', 'x', require := 'k >= 99 on Job', class := 'Rating'", "Nothing can meet"),
-    ("'customers', 'x', class := 'Rating'", "needs the argument require"),
-    ("NULL, 'x', require := 'k >= 2 on Job', class := 'Rating'", "needs the argument tbl"),
-    ("'customers', 'x', require := 3, class := 'Rating'", "Write it as require := ["),
-    (
-        "'customers', 'x', require := 'k >= 2 on Job', class := 'Rating', max_steps := 1.5",
-        "max_steps := 10",
-    ),
+    ("ppdm_suppress('custmers', 'x', require := 'k >= 2 on Job')", "Tables here: customers"),
+    (MASK.format("'k >= 2 on Jop'"), "'Jop'"),
+    (MASK.format("'k > 2 on Job'"), "    ^\nExample: k >= 4"),
+    (MASK.format("'k >= 99 on Job'"), "Nothing can meet"),
+    (MASK.format("NULL"), "needs the argument require"),
+    (MASK.format("3"), "Write it as require := ["),
+    (MASK.format("'k >= 2 on Job', max_steps := 1.5"), "max_steps := 10"),
+    ("ppdm_suppress(NULL, 'x', require := 'k >= 2 on Job')", "needs the argument tbl"),
+    ("ppdm_export('nothing', 'x.csv')", "There is no release 'nothing'"),
+    ("ppdm_export('safe', 'x.xyz')", "ends in .parquet, .csv or .duckdb"),
+    ("ppdm_randomize('policies', 'x', noise := 'uniform 3')", "noise := {"),
+    ("ppdm_randomize('customers', 'x', noise := {'n': 'uniform 1'}, count := 'n')", "count"),
+    ("ppdm_audit('customers', sensitive := 'Job')", "may know: by := ['Age', 'Gender', 'Location']."),
+    ("ppdm_show()", "Give it as name := 'customers_safe'"),
+    ("ppdm_apply('safe', 'customers', 'x', unseen := 'maybe')", "nearest"),
+    ("ppdm_evaluate('safe', folds := 1)", "Give folds 2 or more"),
 )
 
 
-def test_errors_say_what_is_wrong_and_what_to_type(con: duckdb.DuckDBPyConnection) -> None:
-    for sql, words in ERRORS:
-        refused(con, f"CALL ppdm_suppress({sql})", words=words)
+def test_errors_say_in_words_of_sql_what_is_wrong_and_what_to_type(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, f"CALL {SUPPRESS}")
+    for call, words in ERRORS:
+        assert "--" not in refused(con, f"CALL {call}", words=words)
 
 
 def test_a_call_takes_absent_values_only_where_they_are_meant(con: duckdb.DuckDBPyConnection) -> None:
