@@ -41,8 +41,6 @@ from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, PpdmWa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ppdm_sql.engine.spark.session import SparkPlace
-
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
 Arguments = ParamSpec("Arguments")
@@ -123,7 +121,7 @@ class Engine:
         self.given: dict[str, ReadSource] = {}  # what is read now, by the names that the user has for it
         self.publishing = Publishing()
         self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
-        self.spark: SparkPlace | None = None  # where tables live that are not in DuckDB
+        self.spark: Any = None  # the place where tables live that are not in DuckDB
         self.sources: dict[Table, Any] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned

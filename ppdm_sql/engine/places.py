@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from ppdm_sql.engine.duckdb_engine import Engine
@@ -24,12 +24,10 @@ from ppdm_sql.engine.names import Table, column, parse_table, plain_name
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE, is_in_use, private_folder
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen
+from ppdm_sql.engine.spark.jobs import SparkJobs
 from ppdm_sql.engine.spark.source import FrameSource, SparkSource, quoted, spark_name
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
-
-if TYPE_CHECKING:
-    from ppdm_sql.engine.spark.session import SparkPlace
 
 TOGETHER = 250_000
 """Rows that are handed over together where they go into a table."""
@@ -67,11 +65,11 @@ class RowsInParts(NamedTuple):
 class _Rows:
     """Where the rows of one release stand, and the token of this one publication."""
 
-    def __init__(self, spark: SparkPlace | None, target: str, token: str) -> None:
+    def __init__(self, spark: SparkJobs | None, target: str, token: str) -> None:
         self.target, self.token, self._spark = target, token, spark
 
     @property
-    def spark(self) -> SparkPlace:
+    def spark(self) -> SparkJobs:
         return _required(self._spark, self.target)
 
     def check_open(self) -> None:
@@ -235,7 +233,7 @@ class FolderOfRows(_Rows):
 class TableOfRows(_Rows):
     kind = "table"
 
-    def __init__(self, spark: SparkPlace | None, target: str, token: str) -> None:
+    def __init__(self, spark: SparkJobs | None, target: str, token: str) -> None:
         super().__init__(_required(spark, target), target, token)
         self._session, table = self.spark.session, parse_table(target)
         self._published = spark_name(table)
@@ -353,7 +351,7 @@ def new_place(engine: Engine, to: str) -> PlaceOfRows:
     return FolderOfRows(spark, str(path), token)
 
 
-def _required(spark: SparkPlace | None, target: str) -> SparkPlace:
+def _required(spark: SparkJobs | None, target: str) -> SparkJobs:
     if spark is None:
         raise InvalidOption(
             f"The rows of {target} are Spark's to write and read, and no Spark is named.",
@@ -369,7 +367,7 @@ def _check_free(path: Path) -> None:
         raise InvalidOption(f"The folder {path.parent} cannot be written to.", "Give another folder.")
 
 
-def _qualified(place: SparkPlace, table: Table) -> Table:
+def _qualified(place: SparkJobs, table: Table) -> Table:
     session = place.session
     with place.guarded("find"):
         catalog = table.catalog or session.catalog.currentCatalog()

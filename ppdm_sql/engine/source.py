@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import sqlglot
 from sqlglot import exp
@@ -21,9 +21,6 @@ from ppdm_sql.engine.statements import Statement, joined, render, sql, text
 from ppdm_sql.engine.types import type_title, type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
-
-if TYPE_CHECKING:
-    from ppdm_sql.engine.spark.source import SparkSource
 
 Query = Callable[[exp.Expression], exp.Expression]
 """Makes a query over what it is given: the source under the alias ``s``, its columns as it spells them."""
@@ -74,6 +71,24 @@ class Source(Protocol):
 
     def check_unchanged(self) -> None:
         """Refuse a source that is not as it was when it was first read."""
+
+
+class SourceElsewhere(Source, Protocol):
+    """One that is not in DuckDB."""
+
+    def selected(self, query: Query, step: str) -> Source:
+        """Give the rows that a query gives; it runs whenever something reads them."""
+
+
+class Place(Protocol):
+    """Where such tables are."""
+
+    title: str
+    progress: Progress | None  # told how far its jobs are
+    tracer: Callable[[Statement], None] | None  # told each statement
+
+    def find(self, name: str) -> Source:
+        """Find a table."""
 
 
 class TableSource:
@@ -143,7 +158,7 @@ def source_of(engine: Engine, table: Table) -> Source:
 
 def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
     """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet."""
-    return cast("SparkSource", source).selected(query, step)
+    return cast(SourceElsewhere, source).selected(query, step)
 
 
 def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
@@ -172,20 +187,20 @@ def find_elsewhere(
     Of the jobs that are run there from now on, the listener is told, and the engine's tracer of statements.
     A table of one name both there and in DuckDB is refused.
     """
-    if engine.spark is None:
+    place: Place | None = engine.spark
+    if place is None:
         return None
-    engine.spark.progress, engine.spark.tracer = progress, engine.tracer
+    place.progress, place.tracer = progress, engine.tracer
     try:
-        found = engine.spark.find(name)
+        found = place.find(name)
     except UnknownTable:
         if may_be_file or is_here(engine, name):
             return None
         raise
     if is_here(engine, name):
-        title = engine.spark.title
         raise UnknownTable(
-            f"{name!r} is a table of {title} and one of the DuckDB file.",
-            f"Write the one of {title} with its catalog, such as spark_catalog.default.{name}, "
+            f"{name!r} is a table of {place.title} and one of the DuckDB file.",
+            f"Write the one of {place.title} with its catalog, such as spark_catalog.default.{name}, "
             f"or the other as main.{name}.",
         )
     return found

@@ -12,20 +12,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.spark.jobs import SparkJobs
 from ppdm_sql.engine.statements import Sql, literal, sql
 from ppdm_sql.errors import EngineError, PpdmError
 
-if TYPE_CHECKING:
-    from ppdm_sql.engine.spark.session import SparkPlace
 
-
-def handed_over(engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[Sql], step: str) -> Table:
+def handed_over(engine: Engine, place: SparkJobs, frame: Any, wanted: Sequence[Sql], step: str) -> Table:
     with place.guarded(step):
         if not place.is_local and place.shared is None:
             with _by_arrow(engine, frame) as read:
@@ -53,7 +51,7 @@ def unseen(folder: Path | None) -> EngineError:
 
 
 @contextmanager
-def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[list[exp.Expression], int]]:
+def _by_parquet(place: SparkJobs, frame: Any) -> Iterator[tuple[list[exp.Expression], int]]:
     """Let Spark write into a private folder; give the files, and the number of rows."""
     folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared))
     try:
@@ -66,7 +64,7 @@ def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[list[exp.Expres
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def written(place: SparkPlace, frame: Any, folder: Path) -> int:
+def written(place: SparkJobs, frame: Any, folder: Path) -> int:
     """Let Spark write a frame, and tell how many rows: some may be on a disk that is not seen here."""
     if place.is_connect:
         from pyspark.sql.connect import functions, observation

@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from sqlglot import exp
@@ -17,12 +17,10 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, pars
 from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
+from ppdm_sql.engine.spark.jobs import SparkJobs
 from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource
-
-if TYPE_CHECKING:
-    from ppdm_sql.engine.spark.session import SparkPlace
 
 RECORDS = "ppdm_records"
 """The count column of a collapsed table whose source has none."""
@@ -65,7 +63,7 @@ class SparkSource:
     In Spark its columns get names of our own, ``c0, c1, ...``: no name of a user enters a statement there.
     """
 
-    def __init__(self, place: SparkPlace, name: str) -> None:
+    def __init__(self, place: SparkJobs, name: str) -> None:
         self.place, self.shown = place, name
         self._seen: str | None = None
         self._schema: Any = None
@@ -228,7 +226,7 @@ class SparkSource:
 class FrameSource(SparkSource):
     """The rows of a ``DataFrame`` of Spark, read like those of a table."""
 
-    def __init__(self, place: SparkPlace, name: str, frame: Any) -> None:
+    def __init__(self, place: SparkJobs, name: str, frame: Any) -> None:
         self.frame = frame
         super().__init__(place, name)
 
@@ -240,7 +238,7 @@ class FrameSource(SparkSource):
         return ""
 
 
-def kept(place: SparkPlace, frame: Any) -> Any:
+def kept(place: SparkJobs, frame: Any) -> Any:
     """Have the rows of a frame made, now and once.
 
     They stand in the private folder of a run where it has one, so that an executor that is lost later takes
