@@ -158,7 +158,7 @@ def test_masked_columns_that_stay_whole_are_named(db: Database) -> None:
 def test_a_table_that_is_too_small_is_told_before_the_search(db: Database) -> None:
     db.engine.connection.execute("CREATE TABLE s AS FROM visits LIMIT 63")
     asked = "k >= 5 on age, zip, ward, stay, ill"
-    (said, *_) = db.suppress("s", [asked], into="safe").notices
+    said = next(text for text in db.suppress("s", [asked], into="safe").notices if "records make" in text)
     assert said.startswith("63 records make at most 12 classes of 5, fewer than the 32 combinations of two ")
     assert not any("at most" in text for text in db.suppress("visits", [asked], into="large").notices)
 
