@@ -19,7 +19,7 @@ from ppdm_sql.engine.names import Table, by_name
 from ppdm_sql.engine.opening import connect, remove_database
 from ppdm_sql.engine.signals import interruptible
 from ppdm_sql.engine.space import SpillFolder
-from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.errors import InvalidOption, PpdmError, kind_of
 from ppdm_sql.options import (
     AgrawalRequest,
     Anonymization,
@@ -78,6 +78,11 @@ class Database:
     """
 
     def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise InvalidOption(
+                f"A Database is made of an engine, not of {kind_of(engine)}.",
+                "Write ppdm_sql.open('bank.duckdb'), or ppdm_sql.open(connection).",
+            )
         self.engine = engine
         self.progress: Progress = WarningProgress()
         self._attached: list[str] = []

@@ -149,3 +149,10 @@ def test_a_memory_limit_that_is_none(limit: str) -> None:
 @pytest.mark.parametrize("limit", ["1GB", "512 MiB", "1.5gb", "50%"])
 def test_a_memory_limit(limit: str) -> None:
     ppdm_sql.open(":memory:", memory_limit=limit).close()
+
+
+@pytest.mark.parametrize("given", ["bank.duckdb", None, 1])
+def test_a_database_that_is_made_by_hand_says_what_opens_one(given: object) -> None:
+    with pytest.raises(InvalidOption, match=r"Write ppdm_sql.open\('bank.duckdb'\)") as caught:
+        ppdm_sql.Database(given)  # type: ignore[arg-type]
+    assert "bank" not in caught.value.problem
