@@ -53,7 +53,7 @@ class RunSettings(Options):
     transcript: Annotated[Path | None, "Write what is sent, one line of JSON per message."] = None
     accept_partial: Annotated[bool, PARTIAL] = False
 
-    def publish(
+    def run(
         self,
         database: Path,
         given: Given,
@@ -90,7 +90,7 @@ def serve(
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    session.publish(database, given, common, Party.serve, listen, wait=wait)
+    session.run(database, given, common, Party.serve, listen, wait=wait)
 
 
 @integrate.command(epilog=_epilog(2), no_args_is_help=True)
@@ -108,7 +108,7 @@ def join(
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    session.publish(database, given, common, Party.join, peer)
+    session.run(database, given, common, Party.join, peer)
 
 
 @integrate.command(epilog=_epilog(0), no_args_is_help=True)

@@ -100,7 +100,7 @@ def suppress(
     ppdm suppress ledger.duckdb shop.customers --spark sc://host:15002 --class Rating \
         --require 'k >= 4 on Job, Country' --into customers_safe --to /data/customers_safe
     """
-    publish("suppress", database, given, common, exported)
+    run_method("suppress", database, given, common, exported)
 
 
 @takes(Generalize)
@@ -134,7 +134,7 @@ def generalize(
     ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \
         --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns
     """
-    publish("generalize", database, given, common, exported)
+    run_method("generalize", database, given, common, exported)
 
 
 @takes(SwapRequest, lacks=["accept_partial"])
@@ -150,7 +150,7 @@ def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: 
     ppdm swap clinic.duckdb stays.csv --person patient --confidential illness --by age,sex \
         --proportion 0.5 --into stays_safe
     """
-    publish("swap", database, given, common, exported)
+    run_method("swap", database, given, common, exported)
 
 
 @takes(RandomizeRequest, lacks=["accept_partial"])
@@ -166,7 +166,7 @@ def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, expor
     ppdm randomize clinic.duckdb stays.csv --person patient --noise 'age=uniform 30% rounded' \
         --range age=0,120 --keep ward --into stays_noisy
     """
-    publish("randomize", database, given, common, exported)
+    run_method("randomize", database, given, common, exported)
 
 
 @takes(CompareRequest)
@@ -210,7 +210,7 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
         raise typer.Exit(1)
 
 
-def publish(method: str, database: Path, given: Given, common: Common, exported: Exported) -> None:
+def run_method(method: str, database: Path, given: Given, common: Common, exported: Exported) -> None:
     exported.check(database, given["table"], shown=common.sql)
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given)

@@ -191,7 +191,7 @@ class FolderOfRows(_Rows):
     def _folder(self, published: bool) -> Path:
         return Path(self.target) if published else self.rows
 
-    def publish(self) -> None:
+    def give_name(self) -> None:
         (self.rows / MARK).write_text(self.token, "utf-8")
         _check_free(Path(self.target))
         try:
@@ -294,7 +294,7 @@ class TableOfRows(_Rows):
         self._session.catalog.refreshTable(name)
         return self._session.table(name)
 
-    def publish(self) -> None:
+    def give_name(self) -> None:
         """Rename the table; the new name stands without the catalog, which is that of the old one."""
         table = parse_table(self.target)
         refused = EngineError(

@@ -123,7 +123,7 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
             if placed is not None and not engine.dry:
                 names = [item.name for item in engine.columns(target)]
                 placed.write_rows(PlacedRows.of_table(target, names, unfolded))
-                placed.publish()
+                placed.give_name()
     written = (None, 0) if placed is None else (placed.target, sum(file.rows for file in placed.files))
     persons = recoding.shape.person is not None
     return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, persons, *written)

@@ -226,10 +226,10 @@ class Placing:
         hashes, records = self.place.hashes(published=False), self.place.records()
         return [PlacedFile(name, *found, records.get(name, 0)) for name, found in sorted(hashes.items())]
 
-    def publish(self) -> None:
+    def give_name(self) -> None:
         """Give the rows their name, and note with the transaction that is open that no sweep may take it."""
         self.is_published = True
-        self.place.publish()
+        self.place.give_name()
         self.engine.write(text("release/settle_pending"), {"token": self.place.token}, step="placed")
 
 

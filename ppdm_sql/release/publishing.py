@@ -84,7 +84,7 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
             if draft.settle is not None:
                 draft.settle()
             if placing is not None:
-                placing.publish()
+                placing.give_name()
                 if shape.outside:  # its rows are elsewhere from now on
                     _create_reader(engine, shape, placing.stored_rows(shape.names))
                     engine.write(_comments(shape, draft.method), step="comments")

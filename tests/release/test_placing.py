@@ -414,7 +414,7 @@ class TestWhatAKilledRunLeaves:
     def test_is_removed_when_it_has_its_name_but_no_commit(self, db: Database, tmp_path: Path) -> None:
         place = self.noted(db, tmp_path / "killed")
         place.rows.mkdir(parents=True)
-        place.publish()
+        place.give_name()
         assert left(tmp_path) == {"killed", place.staging.name}
         placing.sweep(db.engine)
         assert left(tmp_path) == set()

@@ -192,7 +192,7 @@ def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predic
             engine.write(sql(create, target=target, copied=copied, source=source), step="predict")
             if placed is not None and not engine.dry:
                 placed.write_rows(PlacedRows.of_table(target, [*shown, name], None))
-                placed.publish()
+                placed.give_name()
         counting = bind("trees/predicted_classes", tables={"target": target}, columns={"predicted": [name]})
         counts = [] if engine.dry else engine.query(counting, step="predicted_classes")
     return Predicted(into, name, dict(counts), None if placed is None else placed.target, elsewhere)
@@ -235,5 +235,5 @@ def _place(
                 "Check that every worker sees the disk, and run it again.",
             )
         source.check_unchanged()
-        placed.publish()
+        placed.give_name()
     engine.write(sql("CREATE VIEW {t} AS {r}", t=target, r=placed.stored_rows(list(outputs))), step="predict")

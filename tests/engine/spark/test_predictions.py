@@ -112,14 +112,14 @@ def test_what_fails_leaves_nothing(
         with pytest.raises(GuaranteeNotMet, match="not as many rows"):
             ledger.predict(model, people, into="p", to=str(folder / "out"))
     assert left(ledger, folder) == []
-    publish = Placing.publish
+    give_name = Placing.give_name
 
     def cut_short(self: Placing) -> None:
-        publish(self)
+        give_name(self)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Placing, "publish", cut_short)
+        patch.setattr(Placing, "give_name", cut_short)
         with pytest.raises(KeyboardInterrupt):
             ledger.predict(model, people, into="p", to=str(folder / "out"))
     ledger.predict(model, people, into="p", to=str(folder / "out"))
