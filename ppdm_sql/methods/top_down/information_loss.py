@@ -64,9 +64,10 @@ def equivalence_classes(
 def classes_by(
     engine: Engine, source: Atoms, outcome: Outcome, attributes: Sequence[int], classes: int | None
 ) -> tuple[list[float], list[float]]:
-    """Measure the classes of the source and of the release: how many they are, the sum of their squared
-    sizes, and the entropy of the column ``classes`` in them, in bits.
-    """  # noqa: D205
+    """Measure the classes of the source, and those of the release.
+
+    How many they are, the sum of their squared sizes, and the entropy of the column ``classes``, in bits.
+    """
     values = [] if classes is None else [(classes, code) for code in range(source.coded[classes].size - 1)]
     entropies = [] if classes is None else [class_entropy([f"p{j}" for j in range(len(values))])]
     formulas = [SQUARED_SIZE, *entropies]
