@@ -118,21 +118,24 @@ def _put(lines: Iterable[Line]) -> None:
 
 def _write_tables(tables: Sequence[ResultTable]) -> None:
     """Draw tables on a terminal, folded to its width; a file gets the same, unfolded."""
-    room = _console().width if sys.stdout.isatty() else None
+    console = _console() if sys.stdout.isatty() else None
     for number, (title, columns, rows, *_) in enumerate(tables):
         above: list[Line] = [*([[]] if number else []), *([[(shown(title), "bold")]] if title else [])]
-        _put([*above, *_lines(columns, rows, room)])
+        _put([*above, *_lines(columns, rows, console)])
 
 
-def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]], room: int | None) -> Iterator[Line]:
+def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console | None) -> Iterator[Line]:
     cells = [[[shown(column)] for column in columns]]
     cells += [[_in_lines(value).split("\n") for value in row] for row in rows]
     right = [_all_numbers(row[place] for row in rows) for place in range(len(columns))]
     widths = [max(_width(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
-    free = sum(widths) if room is None else room - 3 * (len(columns) - 1)
-    if sum(widths) > free:
+    free = sum(widths) if console is None else console.width - 3 * (len(columns) - 1)
+    if console is not None and sum(widths) > free:
         most = max((n for n in range(1, free) if sum(min(n, width) for width in widths) <= free), default=1)
-        cells = [[[part for line in cell for part in _folded(line, most)] for cell in row] for row in cells]
+        cells = [
+            [[part for line in cell for part in _folded(line, most, console)] for cell in row]
+            for row in cells
+        ]
         widths = [min(most, width) for width in widths]
     for number, row in enumerate(cells):
         for parts in zip_longest(*row, fillvalue=""):
@@ -144,12 +147,12 @@ def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]], room: int | No
             yield [("─" * (sum(widths) + 3 * (len(widths) - 1)), "")]
 
 
-def _folded(line: str, most: int) -> list[str]:
+def _folded(line: str, most: int, console: Console) -> list[str]:
     if _width(line) <= most:
         return [line]
     from rich.text import Text
 
-    return [part.plain.rstrip() for part in Text(line).wrap(_console(), most, overflow="fold")]
+    return [part.plain.rstrip() for part in Text(line).wrap(console, most, overflow="fold")]
 
 
 def _width(text: str) -> int:
