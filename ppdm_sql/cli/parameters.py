@@ -342,5 +342,6 @@ READERS: Mapping[Form | str, Callable[[str, Any], Any]] = {
     Form.bins: _by_column(_bins),
     Form.types: _types,
     "secret": _secret,
+    "nulls": lambda _, text: tuple(word.strip() for word in text.split(",")),  # the empty text is one, too
 }
 """How a value of a form is read, or the one option of a name; others are taken as typer gives them."""

@@ -22,6 +22,8 @@ _SHORT_YEAR = 2
 _CENTURY = " Years up to 68 are read as 2068, and later ones as 1969 to 1999."
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
+_MOST_CODES = 20
+"""So many different numbers may well be codes; more are likely to count or measure something."""
 _SHOWN_BY = {
     "BIGINT": {"whole number", "long whole"},
     "DOUBLE": {"whole number", "number"},
@@ -334,15 +336,30 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
 
 
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
-    """Say which texts of a table are dates, or numbers or dates but for one text that may mean none."""
+    """Say which texts of a table are numbers or dates, or are so but for one text that may mean none."""
     names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
     if not names:
         return []
     kinds = _kinds(engine, _first(sql("{t}", t=table), names))
     told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
     notices = [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
+    for name in told:
+        kind = TypeSaid(_type_of(kinds[name]))
+        if is_number(kind.name) and _measures(engine, table, name, kind):
+            notices.append(
+                f"Column {name!r} of {shown} holds numbers as texts. Unless they are codes, give "
+                f"{option_for('--types', name, kind.name)} to read them as numbers."
+            )
     with_commas = [name for name in names if _COMMAS in kinds.get(name, {})]
     return notices + [notice for name in with_commas for notice in _commas_told(engine, table, name, shown)]
+
+
+def _measures(engine: Engine, table: Table, name: str, kind: TypeSaid) -> bool:
+    """Tell whether all texts of a column are numbers, and more different ones than codes of a list."""
+    values = engine.number(
+        sql("SELECT count(DISTINCT {c}) FROM {t}", c=column(name), t=table), step="column_values"
+    )
+    return values > _MOST_CODES and not _lost(engine, table, name, kind.values(name, of_text=True))[0]
 
 
 def _commas_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
@@ -374,7 +391,7 @@ def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[st
         return told
     if others:
         # a text that many records share in a column of numbers is nobody's, so it may be shown
-        text, option = f"the text {other!r}", f"--null {shlex.quote(other)}" if other else ""
+        text, option = f"the text {other!r}", f"--null {shlex.quote(other or '')}"
         if other is None or "," in other:
             text, option = "one text", "--null TEXT"
         told.append(

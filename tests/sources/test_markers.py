@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any]
     assert len(asks) == 2
     assert all("give --null N/A." in text for text in asks)
     assert sum("--types 'born=DATE %d-%m-%Y' reads them" in text for text in told) == 1
-    _, told = audited(form, tmp_path, nulls="N/A", types={"born": "DATE %d-%m-%Y"})
+    _, told = audited(form, tmp_path, nulls="N/A", types={"born": "DATE %d-%m-%Y", 'pay "x"': "BIGINT"})
     assert told == []
 
 
@@ -97,7 +98,14 @@ def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any]
         (["17-08-1984", "08/17/1984"], []),  # no one form reads both
         (["17-08-1984", "08-17-1984"], []),
         (["31-02-1984"], []),
-        (["1", "2", "3"], []),
+        (["1", "2", "3"], []),  # they may be codes
+        ([*map(str, range(30))], ["Unless they are codes, give --types d=BIGINT to read them as numbers"]),
+        ([*map(str, range(30)), "1.5", None], ["give --types d=DOUBLE to read them"]),
+        ([*map(str, range(30)), "01"], []),
+        (
+            ["1", "2", *[""] * 5],
+            ["in 5 records the text ''. If it stands for a missing value, give --null ''."],
+        ),
         (["1", "2", "Leutheusser"], ["in 1 record one text"]),  # one record's, so it is not shown
         (["1", "2", *["a,b"] * 5], ["in 5 records one text"]),
         (["1", "2", *["it's"] * 5], ["--null 'it'\"'\"'s'"]),
@@ -132,6 +140,18 @@ def test_a_release_reads_its_source_again_with_the_same_markers(tmp_path: Path) 
     assert ppdm("evaluate", db, "safe", "--seeds", "1", "--folds", "2").exit_code == 0
 
 
+def test_the_empty_text_is_a_marker_on_the_command_line(tmp_path: Path) -> None:
+    with ppdm_sql.open(tmp_path / "o.duckdb", create=True) as db:
+        db.engine.query(
+            "CREATE TABLE t AS SELECT if(i % 4 = 0, '', i::VARCHAR) AS pay FROM range(40) r(i)", step=""
+        )
+    found = ppdm(
+        "audit", tmp_path / "o.duckdb", "t", "--null", "", "--types", "pay=BIGINT", "--format", "json"
+    )
+    (column,) = json.loads(found.stdout)["Columns"]
+    assert (column["type"], column["NULLs"]) == ("BIGINT", 10)
+
+
 def test_a_call_in_sql_names_markers() -> None:
     con = duckdb.connect()
     ppdm_sql.register(con)
@@ -147,8 +167,8 @@ def test_a_call_in_sql_names_markers() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_marker_that_occurs_nowhere_is_told(form: Callable[[Path], Any], tmp_path: Path) -> None:
-    _, told = audited(form, tmp_path, nulls=["N/A", "n/a", "?"], types={"born": "DATE %d-%m-%Y"})
-    (notice,) = told
+    types = {"born": "DATE %d-%m-%Y", 'pay "x"': "BIGINT"}
+    _, (notice,) = audited(form, tmp_path, nulls=["N/A", "n/a", "?"], types=types)
     assert "holds 'n/a' or '?', which was to stand for a missing value" in notice
 
 
