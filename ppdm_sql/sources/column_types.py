@@ -53,7 +53,8 @@ _TYPE = re.compile(r"[A-Za-z_0-9]+( [A-Za-z]+)*( ?\(\d+(, ?\d+)?\))?")
 _BY_FORMAT = ("DATE", "TIMESTAMP", "TIME")
 _MARKS = {"decimal comma": ",", "decimal point": "."}
 """What is before the decimals, by how a user says it; the other one may group digits by three."""
-_COMMAS = "number with commas"
+_FORMATTED = "formatted number"
+_CURRENCIES = "$£€"
 _MARKED = re.compile(r"(?P<type>.*\S)\s+(?P<format>decimal (comma|point))", re.IGNORECASE)
 
 
@@ -69,11 +70,12 @@ class TypeSaid(NamedTuple):
         whole = self.name.upper() in _WHOLE  # to which a cast from text rounds: 3.7 to 4
         if of_text and (mark := _MARKS.get(self.format)):
             decimals = "" if whole else rf"([{mark}][0-9]+)?"
-            grouped = rf"[+-]?([0-9]+|[0-9]{{1,3}}([{'.' if mark == ',' else ','} '][0-9]{{3}})+){decimals}"
+            grouped = rf"([0-9]+|[0-9]{{1,3}}([{'.' if mark == ',' else ','} '][0-9]{{3}})+){decimals}"
+            amount = rf"[+-]?([{_CURRENCIES}] ?)?{grouped}( ?[{_CURRENCIES}])?"
             plain = "replace(regexp_replace({v}, {others}, '', 'g'), {mark}, '.')"
             number = sql(plain, v=value, others=literal(f"[^0-9{mark}+-]"), mark=literal(mark))
             text = "CASE WHEN regexp_full_match({v}, {form}) THEN TRY_CAST({number} AS {type}) END"
-            return sql(text, v=value, form=literal(grouped), number=number, type=target)
+            return sql(text, v=value, form=literal(amount), number=number, type=target)
         if self.name in _BY_FORMAT and self.format:
             form = literal(self.format)
             read = "TRY_CAST(try_strptime(CAST({v} AS VARCHAR), {form}) AS {type})"  # also of 20240131
@@ -321,7 +323,7 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
             f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
             f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
         ]
-    if _COMMAS in kinds and (told := _commas_told(engine, table, name, shown)):
+    if _FORMATTED in kinds and (told := _format_told(engine, table, name, shown)):
         return told
     if not kinds.keys() & (_NUMBERS | _DATES):
         return []
@@ -350,8 +352,8 @@ def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
                 f"Column {name!r} of {shown} holds numbers as texts. Unless they are codes, give "
                 f"{option_for('--types', name, kind.name)} to read them as numbers."
             )
-    with_commas = [name for name in names if _COMMAS in kinds.get(name, {})]
-    return notices + [notice for name in with_commas for notice in _commas_told(engine, table, name, shown)]
+    formatted = [name for name in names if _FORMATTED in kinds.get(name, {})]
+    return notices + [notice for name in formatted for notice in _format_told(engine, table, name, shown)]
 
 
 def _measures(engine: Engine, table: Table, name: str, kind: TypeSaid) -> bool:
@@ -362,12 +364,15 @@ def _measures(engine: Engine, table: Table, name: str, kind: TypeSaid) -> bool:
     return values > _MOST_CODES and not _lost(engine, table, name, kind.values(name, of_text=True))[0]
 
 
-def _commas_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
-    """Say what reads all texts of a column, some of which are numbers with commas."""
+def _format_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
+    """Say what reads all texts of a column, some of which are numbers with commas or signs of currencies."""
     said = [TypeSaid("DOUBLE", form) for form in _MARKS]
     read = [kind for kind in said if not _lost(engine, table, name, kind.values(name, of_text=True))[0]]
     options = [option_for("--types", name, f"{kind.name} {kind.format}") for kind in read]
-    of = f"Column {name!r} of {shown} holds numbers with commas as texts"
+    of = f"Column {name!r} of {shown} holds formatted numbers as texts"
+    with_comma = sql("SELECT count(*) FROM {t} WHERE contains({c}, ',')", t=table, c=column(name))
+    if len(options) == len(said) and not engine.number(with_comma, step="text_shapes"):
+        del options[0]
     if len(options) == len(said):
         both = (
             f"{of}, which do not show whether decimals or groups of three digits follow a comma; say it with "

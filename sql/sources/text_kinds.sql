@@ -5,7 +5,13 @@ WITH counted AS (
     SELECT
         t.name,
         -- Long texts that begin with a letter are not told apart, as they can be nothing else.
-        if(unicode(t.value) BETWEEN unicode('+') AND unicode('9') OR length(t.value) <= 5, t.value, '') AS value,
+        if(
+            unicode(t.value) BETWEEN unicode('+') AND unicode('9')
+                OR unicode(t.value) IN (unicode('$'), unicode('£'), unicode('€'))
+                OR length(t.value) <= 5,
+            t.value,
+            ''
+        ) AS value,
         count(*) AS records
     FROM texts AS t
     WHERE t.value IS NOT NULL
@@ -17,6 +23,7 @@ sorted AS (
         c.records,
         CASE
             WHEN NOT unicode(c.value) BETWEEN unicode('+') AND unicode('9')
+                AND unicode(c.value) NOT IN (unicode('$'), unicode('£'), unicode('€'))
                 THEN if(lower(c.value) IN ('true', 'false'), 'truth value', 'text')
             WHEN CAST(TRY_CAST(c.value AS BIGINT) AS VARCHAR) = c.value
                 THEN if(length(ltrim(c.value, '-')) <= 15, 'whole number', 'long whole')
@@ -47,8 +54,12 @@ sorted AS (
                     '(([0-9]{1,2}[-./]){2}([0-9]{2}|[0-9]{4})|[0-9]{4}([-./][0-9]{1,2}){2})([ T][0-9]{1,2}(:[0-9]{2}){1,2})?'
                 )
                 THEN 'other date'
-            WHEN regexp_full_match(c.value, '[+-]?([0-9]+|[0-9]{1,3}([. ''][0-9]{3})+),[0-9]+|[+-]?[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?')
-                THEN 'number with commas'
+            WHEN regexp_full_match(
+                    c.value,
+                    '[+-]?([$£€] ?)?(([0-9]+|[0-9]{1,3}([. ''][0-9]{3})+),[0-9]+|[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?)( ?[$£€])?'
+                )
+                OR regexp_full_match(c.value, '[+-]?([$£€] ?[0-9]+([.][0-9]+)?|[0-9]+([.][0-9]+)? ?[$£€])')
+                THEN 'formatted number'
             ELSE 'text'
         END AS kind
     FROM counted AS c

@@ -246,6 +246,8 @@ def test_types_are_as_said(db: Database, folder: Path) -> None:
         ("1,234.5;1'000;.5", "DOUBLE decimal point", None),
         ("1,234.5;1'000;0.25", "DECIMAL(8,2) decimal point", [1234.5, 1000, 0.25]),
         ("1.234;12", "INTEGER decimal comma", [1234, 12]),
+        ("$1,234.50;-£5", "DOUBLE decimal point", [1234.5, -5]),
+        ("$x;5", "DOUBLE decimal point", None),
         ("1.234;3,7", "INTEGER decimal comma", None),
         ("12.34;1", "DOUBLE decimal comma", None),
     ],
@@ -266,6 +268,9 @@ def test_numbers_are_read_as_they_are_written(
     [
         (["3,5", "1,234"], "texts; --types 'n=DOUBLE decimal comma' reads them."),
         (["1.234,5", "7"], "texts; --types 'n=DOUBLE decimal comma' reads them."),
+        (["1.234,50 €", "7 €"], "texts; --types 'n=DOUBLE decimal comma' reads them."),
+        (["$1,234.50", "-$5"], "texts; --types 'n=DOUBLE decimal point' reads them."),
+        (["£5", "£ 7.25"], "texts; --types 'n=DOUBLE decimal point' reads them."),
         (["1,234.5", "1,234", "8"], "texts; --types 'n=DOUBLE decimal point' reads them."),
         (
             ["1,234", "800"],
@@ -276,7 +281,7 @@ def test_numbers_are_read_as_they_are_written(
         (["3,5", "none"], ""),
     ],
 )
-def test_a_note_says_what_reads_numbers_with_commas(
+def test_a_note_says_what_reads_formatted_numbers(
     db: Database, folder: Path, texts: list[str], told: str
 ) -> None:
     write(folder, "n|a\n" + "".join(f"{text}|x\n" for text in texts))
@@ -285,7 +290,7 @@ def test_a_note_says_what_reads_numbers_with_commas(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             db.audit(source, ["k on a"])
-        notes = [str(one.message) for one in caught if "commas" in str(one.message)]
+        notes = [str(one.message) for one in caught if "formatted" in str(one.message)]
         assert len(notes) == bool(told)
         assert all(note.endswith(told) for note in notes)
 
