@@ -307,14 +307,15 @@ def _measured(
         except GuaranteeNotMet as error:
             return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
         rows = engine.materialize("rows", draft.select)
-        shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
+        catalog, schema = engine.current()
+        draft = replace(draft, catalog=catalog, schema=schema, working=rows)
         columns = _grouped_by(draft.requirements)
-        numbers = _numbers(engine, shape, draft.requirements, columns, draft.measures)
+        numbers = _numbers(engine, draft, draft.requirements, columns, draft.measures)
         numbers = replace(numbers, left_out=atoms.records - (numbers.records or 0))
         row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
         if baseline is None:
             return row
-        return _with_error(engine, row, catalogue_row(draft, shape), shape, baseline, run.progress)
+        return _with_error(engine, row, catalogue_row(draft), draft, baseline, run.progress)
 
 
 # -- releases that exist ---------------------------------------------------------------------------

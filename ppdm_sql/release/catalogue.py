@@ -78,12 +78,12 @@ class CatalogueRow:
         return Shape.of_record(self.release, catalog, self.parameters[SHAPE])
 
 
-def catalogue_row(draft: Draft, shape: Shape) -> CatalogueRow:
+def catalogue_row(draft: Draft) -> CatalogueRow:
     """Give the row that a draft will have, but for what is told of the run."""
-    parameters = {**draft.parameters, SHAPE: shape.record()}
+    parameters = {**draft.parameters, SHAPE: draft.record()}
     return CatalogueRow(
         *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
-        *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
+        *(draft.number, True, draft.stopped, datetime.now(UTC), __version__),
     )
 
 

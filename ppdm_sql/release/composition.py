@@ -304,14 +304,15 @@ def refused_or_told(
     engine: Engine, source: Table, draft: Draft, others: Sequence[CatalogueRow], *, refuses: bool
 ) -> str:
     """Say what a draft, whose cut is recorded, gives away together with other releases of its source."""
-    catalog, schema = engine.current()
-    shape = Shape.of_draft(draft, catalog, schema)
-    rows = [catalogue_row(draft, shape), *others]
-    found = [(row, shape if place == 0 else row.shape(catalog)) for place, row in enumerate(rows)]
+    drafted, (catalog, _) = catalogue_row(draft), engine.current()
+    found: list[tuple[CatalogueRow, Shape]] = [
+        (drafted, draft),
+        *((row, row.shape(catalog)) for row in others),
+    ]
     found = [(row, shape) for row, shape in found if quasi_identifier(row, shape)]
     names = ", ".join(repr(row.release) for row in others)
     told = f"{draft.source!r} has other releases in this file: {names}."
-    if len(found) < 2 or found[0][0] is not rows[0]:
+    if len(found) < 2 or found[0][0] is not drafted:
         return told
     try:
         both = composed(engine, source, found, collapses=True)

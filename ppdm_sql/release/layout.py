@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from sqlglot import exp
@@ -50,54 +50,6 @@ class Measured(NamedTuple):
     after: float | None
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A release that is ready but not yet published."""
-
-    name: str
-    method: str
-    source: str  # the table as the user wrote it; stays with the owner
-    requirements: tuple[Requirement, ...]
-    parameters: Mapping[str, object]  # options of the method, as JSON can hold them
-    stopped: Stopped
-    select: (
-        str  # of exactly ``columns``, the private ones of a version and ``person``; in the order of values
-    )
-    count: str | None  # the released column that says how many records a row stands for
-    columns: tuple[ReleasedColumn, ...]
-    symbol: str
-    rows: int  # number of records
-    steps: Table | None  # as the catalogue has them; None for a method that does not descend step by step
-    cuts: Table | None
-    measures: tuple[MeasureRow, ...] = ()
-    taxonomies: Table | None = None  # one row per node of a masked column's tree, ``shown`` if in the cut
-    # for columns that a method changed, the records of each value, as text, in the release
-    marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    moments: Mapping[str, Moments] = field(default_factory=dict)  # for columns with noisy numbers
-    # the method's own audit of the rows that are shown, after that of the requirements; gives more measures
-    accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
-    settle: Callable[[], None] | None = None  # called when nothing is left to do but to commit
-    person: str | None = None  # the column with a number for each person, which nothing shows, if any
-    persons: int | None = None  # how many there are
-    first: int = 0  # the first step whose state keeps the requirements, as do all after it
-    # the count column, where the run collapsed its source: outside a row is written for each record
-    unfolded: str | None = None
-    outside: bool = False  # whether the rows stand outside of the database alone, where ``select`` reads them
-    control: Table | None = None  # the records that were split off, which the owner keeps
-    compose: Callable[[], None] | None = None  # tells what is given away together with other releases
-    version: Version | None = None  # of a release that is updatable
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version of an updatable release."""
-
-    number: int = 1
-    entered: int = 0  # records that are in no earlier version
-    gone: int = 0  # records of the version before that are not in this one
-    waiting: int = 0  # new records that are left out until a later version
-
-
 def person_column(released: Iterable[str]) -> str:
     """Name the column of persons of a frozen table so that no released column has the name.
 
@@ -112,43 +64,34 @@ def person_column(released: Iterable[str]) -> str:
 class Shape:
     """The objects of one release by name, and its columns.
 
-    The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have. What a draft
-    has, too, is the same here.
+    The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have.
     """
 
     name: str
-    catalog: str  # the database it stands in, as it is called now
-    schema: str  # of the view and the macro
     columns: tuple[ReleasedColumn, ...]
-    count: str | None
+    count: str | None  # the released column that says how many records a row stands for
     symbol: str
+    catalog: str = ""  # the database it stands in, as it is called now; a draft learns it at the end
+    schema: str = ""  # of the view and the macro
     stepwise: bool = True  # whether there are earlier states, and the macro that gives them
+    # for columns that a method changed, the records of each value, as text, in the release
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    moments: Mapping[str, Moments] = field(default_factory=dict)
-    person: str | None = None
-    persons: int | None = None
-    first: int = 0
-    outside: bool = False  # whether a view that reads files is in the place of the frozen table
+    moments: Mapping[str, Moments] = field(default_factory=dict)  # for columns with noisy numbers
+    person: str | None = None  # the column with a number for each person, which nothing shows, if any
+    persons: int | None = None  # how many there are
+    first: int = 0  # the first step whose state keeps the requirements, as do all after it
+    # whether the rows stand outside of the database alone: a view that reads them is in the table's place
+    outside: bool = False
     updatable: bool = False
     working: Table | None = None  # holds the rows instead: before they are published, of an earlier version
 
     @classmethod
-    def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
-        """Give the shape that a draft will have in a schema."""
-        alike = ("marginals", "moments", "person", "persons", "first", "outside")
-        named = draft.name, catalog, schema, draft.columns, draft.count, draft.symbol, draft.steps is not None
-        more = {name: getattr(draft, name) for name in alike}
-        return cls(*named, **more, updatable=draft.version is not None)
-
-    @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
         """Read back what :meth:`record` wrote."""
-        columns = tuple(ReleasedColumn(*item) for item in record["columns"])
-        moments = {column: Moments(*found) for column, found in record.get("moments", {}).items()}
-        optional = ("stepwise", "marginals", "person", "persons", "first", "outside", "updatable")
-        more = {key: record[key] for key in optional if key in record}
-        named = name, catalog, record["schema"], columns, record["count"], record["symbol"]
-        return cls(*named, moments=moments, **more)
+        kept = {item.name: record[item.name] for item in fields(cls) if item.name in record}
+        kept["columns"] = tuple(ReleasedColumn(*item) for item in record["columns"])
+        kept["moments"] = {column: Moments(*found) for column, found in record.get("moments", {}).items()}
+        return cls(name=name, catalog=catalog, **kept)
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
@@ -241,6 +184,42 @@ class Shape:
         if where is not None:
             number = sql("{n} FILTER (WHERE {where})", n=number, where=where)
         return sql("CAST(coalesce({n}, 0) AS BIGINT)", n=number)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of an updatable release."""
+
+    number: int = 1
+    entered: int = 0  # records that are in no earlier version
+    gone: int = 0  # records of the version before that are not in this one
+    waiting: int = 0  # new records that are left out until a later version
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft(Shape):
+    """A release that is ready but not yet published."""
+
+    method: str
+    source: str  # the table as the user wrote it; stays with the owner
+    requirements: tuple[Requirement, ...]
+    parameters: Mapping[str, object]  # options of the method, as JSON can hold them
+    stopped: Stopped
+    # of exactly ``columns``, the private ones of a version and ``person``; in the order of values
+    select: str
+    number: int  # of records
+    steps: Table | None  # as the catalogue has them; None for a method that does not descend step by step
+    cuts: Table | None
+    measures: tuple[MeasureRow, ...] = ()
+    taxonomies: Table | None = None  # one row per node of a masked column's tree, ``shown`` if in the cut
+    # the method's own audit of the rows that are shown, after that of the requirements; gives more measures
+    accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
+    settle: Callable[[], None] | None = None  # called when nothing is left to do but to commit
+    # the count column, where the run collapsed its source: outside a row is written for each record
+    unfolded: str | None = None
+    control: Table | None = None  # the records that were split off, which the owner keeps
+    compose: Callable[[Draft], None] | None = None  # tells what is given away together with other releases
+    version: Version | None = None  # of a release that is updatable
 
 
 def record_count(shape: Shape) -> Statement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from ppdm_sql.release.catalogue import (
     RECORD,
     SHAPE,
     CatalogueRow,
-    ReleasePlace,
     check_free,
     find,
     parts,
@@ -33,7 +32,7 @@ from ppdm_sql.release.control import CONTROL, control_table
 from ppdm_sql.release.labels import state
 from ppdm_sql.release.layout import SCHEMA, Draft, ReleasedColumn, Shape, Treatment, record_count
 from ppdm_sql.release.verification import reads_release, value_checks, view_check
-from ppdm_sql.release.versions import record_version, refuse_unsafe, set_aside, version_removals, versions_of
+from ppdm_sql.release.versions import record_version, set_aside, version_checks, version_removals, versions_of
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -53,59 +52,47 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
             remove(engine, find(engine, draft.name), grows=grows)
             if version is not None and grows:
                 set_aside(engine, draft.name, version.number - 1)
-        place = check_free(engine, draft.name, updatable=version is not None)
-        shape = Shape.of_draft(draft, place.catalog, place.schema)
-        _create_catalogue(engine, draft, place)
-        if shape.outside:
-            _create_reader(engine, shape, draft.select)
+        place = check_free(engine, draft.name, updatable=draft.updatable)
+        draft = replace(draft, catalog=place.catalog, schema=place.schema)
+        # a file that has a catalogue may lack the taxonomies and the report
+        trees = ("taxonomies",) if draft.taxonomies is not None else ()
+        report = () if place.report else ("report",)
+        for part in (*(trees if place.catalogue else ("schema", *CATALOGUE)), *report):
+            engine.write(text(f"release/create_{part}"), step=f"create {part}")
+        if draft.outside:
+            _create_reader(engine, draft, draft.select)
         else:
-            engine.write(create_table(shape.frozen, draft.select), step="freeze")
+            engine.write(create_table(draft.frozen, draft.select), step="freeze")
         if engine.dry:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
-            draft = _accepted(engine, draft, shape)
-        placed = _placed(engine, draft, shape, placing)
-        engine.write(f"CREATE VIEW {shape.view} AS {render(shape.rows())}", step="create view")
-        if shape.stepwise:
+            draft = _accepted(engine, draft)
+        placed = dict[str, object]()
+        if placing is not None and engine.dry:
+            engine.write(f"-- Here the rows are written to {placing.target}, and read back.", step="place")
+        elif placing is not None:
+            placed[LOCATION] = placing.write(draft, draft.unfolded)
+        engine.write(f"CREATE VIEW {draft.view} AS {render(draft.rows())}", step="create view")
+        if draft.stepwise:
             # columns called step are always qualified, so the argument never meets one
-            rows = state(shape, column("step"))
-            engine.write(f"CREATE MACRO {shape.macro}(step) AS TABLE {rows}", step="create macro")
-        engine.write(_comments(shape, draft.method), step="comments")
+            rows = state(draft, column("step"))
+            engine.write(f"CREATE MACRO {draft.macro}(step) AS TABLE {rows}", step="create macro")
+        engine.write(_comments(draft, draft.method), step="comments")
         if draft.control is not None:
             kept = create_table(control_table(draft.name), f"FROM {draft.control}")
             engine.write(kept, step="keep control")
-        _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
+        _record(engine, draft, placed, notices)
         if version is not None:
-            record_version(engine, draft, shape)
+            record_version(engine, draft, version)
         if not engine.dry:
-            _refuse_unverified(engine, shape)
-            if version is not None:
-                refuse_unsafe(engine, shape, draft.requirements)
+            _refuse_unverified(engine, draft)
             if draft.settle is not None:
                 draft.settle()
             if placing is not None:
                 placing.give_name()
-                if shape.outside:  # its rows are elsewhere from now on
-                    _create_reader(engine, shape, placing.stored_rows(shape.names))
-                    engine.write(_comments(shape, draft.method), step="comments")
-
-
-def _placed(engine: Engine, draft: Draft, shape: Shape, placing: Placing | None) -> dict[str, object]:
-    """Write the accepted rows where they go outside of the database, and give what is recorded of it."""
-    if placing is None:
-        return {}
-    if engine.dry:
-        engine.write(f"-- Here the rows are written to {placing.target}, and read back.", step="place")
-        return {}
-    return {LOCATION: placing.write(shape, draft.unfolded)}
-
-
-def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None:
-    """Make what is missing of the catalogue; a file that has one may lack the taxonomies and the report."""
-    trees = ("taxonomies",) if draft.taxonomies is not None else ()
-    report = () if place.report else ("report",)
-    for part in (*(trees if place.catalogue else ("schema", *CATALOGUE)), *report):
-        engine.write(text(f"release/create_{part}"), step=f"create {part}")
+                if draft.outside:  # its rows are elsewhere from now on
+                    _create_reader(engine, draft, placing.stored_rows(draft.names))
+                    engine.write(_comments(draft, draft.method), step="comments")
 
 
 def _create_reader(engine: Engine, shape: Shape, select: str) -> None:
@@ -118,13 +105,13 @@ def create_table(table: Table, select: str) -> str:
     return f"CREATE TABLE {table} AS {select}"
 
 
-def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
+def _accepted(engine: Engine, draft: Draft) -> Draft:
     """Check the frozen rows by what they are, not by how they came about; give all that was measured."""
-    types = {name: kind for name, kind, *_ in engine.query(f"DESCRIBE {shape.frozen}", step="describe")}
-    records = engine.number(record_count(shape), step="count records")
-    if tuple(types) != shape.stored_names or records != draft.rows:
+    types = {name: kind for name, kind, *_ in engine.query(f"DESCRIBE {draft.frozen}", step="describe")}
+    records = engine.number(record_count(draft), step="count records")
+    if tuple(types) != draft.stored_names or records != draft.number:
         raise GuaranteeNotMet(
-            f"The rows of {draft.name!r} are not the columns and the {draft.rows} records that the method "
+            f"The rows of {draft.name!r} are not the columns and the {draft.number} records that the method "
             "promised, so nothing was published.",
             "Report this as a defect.",
         )
@@ -132,16 +119,16 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     for name, kind in types.items():
         if name not in packed and has_enum(kind):  # such a type lists every value of the source
             alter = "ALTER TABLE {t} ALTER COLUMN {c} SET DATA TYPE {plain}"
-            plain = sql(alter, t=shape.frozen, c=column(name), plain=plain_type(kind))
+            plain = sql(alter, t=draft.frozen, c=column(name), plain=plain_type(kind))
             engine.write(plain, step="plain types")
-    cut = None if draft.cuts is None else shape.cut(draft.cuts, draft.taxonomies)
-    of = engine, shape.frozen, draft.requirements
-    found = findings(*of, count=draft.count, person=shape.people, cut=cut)
+    cut = None if draft.cuts is None else draft.cut(draft.cuts, draft.taxonomies)
+    of = engine, draft.frozen, draft.requirements
+    found = findings(*of, count=draft.count, person=draft.people, cut=cut)
     if broken := [one for one in found if not one.holds]:
         raise refused(draft.name, broken)
     if draft.accept is None:
         return draft
-    return replace(draft, measures=(*draft.measures, *draft.accept(shape.owned_rows())))
+    return replace(draft, measures=(*draft.measures, *draft.accept(draft.owned_rows())))
 
 
 def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
@@ -161,20 +148,25 @@ def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
     )
 
 
-def _refuse_unverified(engine: Engine, shape: Shape) -> None:
+def _refuse_unverified(engine: Engine, draft: Draft) -> None:
     """Ask of the release, before it is committed, what `ppdm verify` will ask of it."""
-    failed = [
-        check.check for check in (view_check(engine, shape), *value_checks(engine, shape)) if not check.holds
-    ]
-    if failed:
+    checks = [view_check(engine, draft), *value_checks(engine, draft)]
+    if failed := [check.check for check in checks if not check.holds]:
         raise GuaranteeNotMet(
-            f"The release {shape.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "
+            f"The release {draft.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "
             "published.",
             "Report this as a defect.",
         )
+    of_all = version_checks(engine, versions_of(engine, draft), draft.requirements)
+    if failed := [what for what, holds in of_all if not holds]:
+        raise GuaranteeNotMet(
+            f"Together with the versions before, {draft.name!r} would not keep its promise (broken: "
+            f"{'; '.join(failed)}), so nothing was published.",
+            "Publish the table as a new release under another name, or report this as a defect.",
+        )
 
 
-def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) -> None:
+def _record(engine: Engine, draft: Draft, placed: Mapping[str, object], notices: Sequence[str]) -> None:
     """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
     for part, table in (("steps", draft.steps), ("cuts", draft.cuts), ("taxonomies", draft.taxonomies)):
@@ -182,12 +174,12 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
             insert = bind(f"release/insert_{part}", tables={f"run_{part}": table})
             engine.write(insert, name, step=f"insert {part}")
     if draft.compose is not None and not engine.dry:
-        draft.compose()
+        draft.compose(draft)
     if draft.measures:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(text("release/insert_measures"), values, step="insert measures")
-    parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
+    parameters: dict[str, Any] = {**draft.parameters, **placed, SHAPE: draft.record()}
     read = engine.given.get(draft.source)
     if told := [*(read.notices if read else ()), *notices]:
         parameters[NOTICES] = told
@@ -203,7 +195,7 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         "source": draft.source,
         "requirements": [str(requirement) for requirement in draft.requirements],
         "parameters": json.dumps(parameters, ensure_ascii=False),
-        "rows": draft.rows,
+        "rows": draft.number,
         "stopped": draft.stopped,
         "version": __version__,
     }

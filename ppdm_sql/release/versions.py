@@ -23,24 +23,19 @@ from ppdm_sql.audit.auditing import broken_classes, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
-from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Requirement
-from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, version_macro
+from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, Version, version_macro
 
 VERSIONS = Table("versions", SCHEMA)
 COHORT = PRIVATE[-1]
 EVERY = sql("TRUE")
 
 
-@dataclass(frozen=True)
-class KeptVersion:
+@dataclass(frozen=True, kw_only=True)
+class KeptVersion(Version):
     """A version that is still published."""
 
-    number: int
     rows: int
-    entered: int  # records that are in no earlier version
-    gone: int  # records of the version before that are not in this one
-    waiting: int  # new records left out until a later version
     shape: Shape  # whose rows are those of this version
     created_at: datetime
 
@@ -60,11 +55,11 @@ def versions_of(engine: Engine, shape: Shape) -> list[KeptVersion]:
         return []
     rows = engine.look_up(text("release/versions"), {"release": shape.name}, step="versions")
     found = []
-    for number, count, entered, gone, waiting, recorded, created_at in rows:
+    for number, count, *told, recorded, created_at in rows:
         of = Shape.of_record(shape.name, shape.catalog, json.loads(recorded))
         newest = number == rows[-1][0]
         kept = replace(of, working=None if newest else version_table(shape.name, number))
-        found.append(KeptVersion(number, count, entered, gone, waiting, kept, created_at))
+        found.append(KeptVersion(number, *told, rows=count, shape=kept, created_at=created_at))
     return found
 
 
@@ -91,23 +86,21 @@ def set_aside(engine: Engine, name: str, number: int) -> None:
     engine.write(renamed, step="set aside")
 
 
-def record_version(engine: Engine, draft: Draft, shape: Shape) -> None:
+def record_version(engine: Engine, draft: Draft, version: Version) -> None:
     """Record the version of a draft whose rows are frozen, and let ``NAME_version(n)`` read it."""
-    version = draft.version
-    assert version is not None
     facts = {
         "release": draft.name,
         "version": version.number,
-        "rows": draft.rows,
-        "entered": draft.rows if version.number == 1 else version.entered,
+        "rows": draft.number,
+        "entered": draft.number if version.number == 1 else version.entered,
         "gone": version.gone,
         "waiting": version.waiting,
-        "shape": json.dumps(shape.record()),
+        "shape": json.dumps(draft.record()),
     }
     engine.write(text("release/create_versions"), step="create versions")
     engine.write(text("release/insert_version"), facts, step="insert version")
-    before = [] if version.number == 1 else versions_of(engine, replace(shape, working=None))[:-1]
-    write_macro(engine, shape, [*((item.number, item.shape) for item in before), (version.number, shape)])
+    before = [] if version.number == 1 else versions_of(engine, draft)[:-1]
+    write_macro(engine, draft, [*((item.number, item.shape) for item in before), (version.number, draft)])
 
 
 def write_macro(engine: Engine, shape: Shape, versions: Sequence[tuple[int, Shape]]) -> None:
@@ -148,19 +141,6 @@ def version_removals(shape: Shape, versions: Sequence[KeptVersion]) -> list[str]
 
 
 # -- what is audited ----------------------------------------------------------------------------------
-
-
-def refuse_unsafe(engine: Engine, shape: Shape, requirements: Sequence[Requirement]) -> None:
-    """Audit all versions of a release before the newest is committed."""
-    failed = [
-        what for what, holds in version_checks(engine, versions_of(engine, shape), requirements) if not holds
-    ]
-    if failed:
-        raise GuaranteeNotMet(
-            f"Together with the versions before, {shape.name!r} would not keep its promise (broken: "
-            f"{'; '.join(failed)}), so nothing was published.",
-            "Publish the table as a new release under another name, or report this as a defect.",
-        )
 
 
 def version_checks(

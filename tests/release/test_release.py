@@ -153,7 +153,7 @@ def test_a_release_that_breaks_its_requirement_leaves_all_as_it_was(engine: Engi
 @pytest.mark.parametrize(
     "change",
     [
-        {"rows": 25},
+        {"number": 25},
         {"columns": tuple(ReleasedColumn(*column) for column in CUSTOMER_COLUMNS[:-1]), "count": None},
         {"select": "SELECT Job, Country, Bankruptcy, Rating, n, 'x' AS extra FROM people ORDER BY ALL"},
     ],

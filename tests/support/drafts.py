@@ -130,7 +130,7 @@ def make_draft(
         count=count,
         columns=tuple(ReleasedColumn(*column) for column in columns),
         symbol="*",
-        rows=rows,
+        number=rows,
         steps=working(engine, "steps", STEPS, moves),
         cuts=working(engine, "cuts", CUTS, cuts),
         measures=(("confidence", 0.8, 0.25), ("rows changed", None, 19.0)),

@@ -350,7 +350,7 @@ class Run(ABC, Generic[Transformed]):
             )
         parameters = {**draft.parameters, **more}
         told = replace(draft, accept=accept, parameters=parameters, control=self.control, columns=columns)
-        return replace(told, compose=lambda: self._compose(told))
+        return replace(told, compose=self._compose)
 
     def asked_again(self) -> dict[str, object]:
         """Give what is asked as a policy writes it, with the whole path of a file; nothing where none can."""

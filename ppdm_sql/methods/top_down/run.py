@@ -453,7 +453,7 @@ class RefinementRun(Run[State]):
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
-            rows=outcome.atoms.records,
+            number=outcome.atoms.records,
             steps=step_rows(engine, outcome, moves),
             cuts=recorded,
             taxonomies=trees,
@@ -463,6 +463,7 @@ class RefinementRun(Run[State]):
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
             unfolded=self.unfolded,
+            updatable=growth is not None,
             version=None if growth is None else growth.version,
         )
 

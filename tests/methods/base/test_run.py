@@ -74,7 +74,8 @@ class SortRun(Run[Atoms]):
             count=self.roles.count,
             columns=tuple(ReleasedColumn(o.name, o.treatment, masked.is_packed(o)) for o in outputs),
             symbol="",
-            rows=transformed.records,
+            number=transformed.records,
+            stepwise=False,
             steps=None,
             cuts=None,
         )
