@@ -23,7 +23,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import check_counts, check_persons, is_stable
-from ppdm_sql.engine.statements import Sql, Statement, bind, joined, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, joined, literal, sql
 from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.arrays import Codes, Counts
 
@@ -128,31 +128,22 @@ def coded_columns(
     masked: Sequence[str],
     symbol: str,
 ) -> tuple[Dictionary, ...]:
-    """Number the values of some columns; the arguments are those of :func:`collapse`."""
-    tables = [_dictionary(engine, source, item.name, count) for item in coded]
-    return _described(engine, coded, tables, symbol, masked)
-
-
-def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> Table:
+    """Number the values of some columns; in one that is masked the symbol may not stand."""
     step = "dictionary" if count is None else "counted_dictionary"
-    columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
-    query = bind(f"base/{step}", tables={"source": source}, columns=columns)
-    return engine.materialize("dictionary", query)
-
-
-def _described(
-    engine: Engine, coded: Sequence[Column], tables: Sequence[Table], symbol: str, masked: Sequence[str]
-) -> tuple[Dictionary, ...]:
-    """Look for NULL and, where it may not stand, for the symbol, in all dictionaries in one statement."""
-    parts = []
-    for position, (item, table) in enumerate(zip(coded, tables, strict=True)):
-        symbols = " OR value::VARCHAR = $symbol" if item.name in masked else ""
-        parts.append(
-            f"SELECT {position} AS position, value IS NULL AS is_null FROM {table} "
-            f"WHERE value IS NULL{symbols}"
+    counted = {} if count is None else {"count": [count]}
+    tables = list[Table]()
+    for item in coded:
+        query = bind(f"base/{step}", tables={"source": source}, columns={"attribute": [item.name]} | counted)
+        tables.append(engine.materialize("dictionary", query))
+    parts = list[Statement]()
+    for place, (item, table) in enumerate(zip(coded, tables, strict=True)):
+        symbols = sql(" OR CAST(d.value AS VARCHAR) = {s}" if item.name in masked else "", s=literal(symbol))
+        look = (
+            "SELECT {place} AS position, d.value IS NULL AS is_null FROM {t} AS d "
+            "WHERE d.value IS NULL{symbols}"
         )
-    params = {"symbol": symbol} if any(item.name in masked for item in coded) else None
-    found = engine.query(" UNION ALL ".join(parts), params, step="dictionaries") if parts else []
+        parts.append(sql(look, place=place, t=table, symbols=symbols))
+    found = engine.query(joined(parts, " UNION ALL "), step="dictionaries") if parts else []
     for position, is_null in sorted(found):
         if not is_null:
             raise InvalidSource(
@@ -161,8 +152,8 @@ def _described(
             )
     nulls = {position for position, _ in found}
     return tuple(
-        Dictionary(item, table, engine.size(table), position in nulls)
-        for position, (item, table) in enumerate(zip(coded, tables, strict=True))
+        Dictionary(item, table, engine.size(table), place in nulls)
+        for place, (item, table) in enumerate(zip(coded, tables, strict=True))
     )
 
 

@@ -21,9 +21,6 @@ WORTH_PACKING = 250_000
 """Records from which on text columns are stored as ENUMs."""
 MOST_PACKED = 2**16
 """Values of a column above which its text is stored as it is."""
-LARGEST_KEY = 2**63
-MOST_JOINED = 3
-"""Tables joined in one step."""
 UNFOLDED = "unnest(CASE WHEN n = 1 THEN [0] ELSE range(n) END)"
 """A row for each record of a combination: a list that is the same for many costs a sixth of one for each."""
 
@@ -86,8 +83,7 @@ def released_rows(
     counted = any(output.atom == "n" for output in outputs)
     as_they_are = not masked.nodes and not counted
     table = masked.atoms.table if as_they_are else engine.materialize("masked", *_regrouped(masked))
-    joins: dict[int, str] = {}
-    values, named = dict[str, tuple[int | None, str]](n=(None, "m.n")), []
+    joins, values, order, named = dict[int, str](), ["m.n"], list[str](), list[str]()
     for i, output in enumerate(outputs):
         named.append(render(alias(column("n" if output.atom == "n" else f"r{i}"), output.name)))
         if output.atom == "n":
@@ -96,35 +92,19 @@ def released_rows(
         if position is not None:
             packed = _packed(engine, masked, position, table) if masked.is_packed(output) else None
             joins.setdefault(position, _join(masked, position, packed))
-        values[f"r{i}"] = position, _value(masked, output)
-    order = _order(masked, outputs)
+        values.append(f"{_value(masked, output)} AS r{i}")
+        order.append(_order(masked, i, output))
     if person is not None:
-        values["person"] = None, "m.person"
+        values.append("m.person")
         order.append("m.person")
         named.append(render(alias(column("person"), person)))
-    rows = f"{_looked_up(str(table), joins, values)} ORDER BY {', '.join(order) or 'ALL'}"
+    rows = (
+        f"SELECT {', '.join(values)} FROM {table} AS m {' '.join(joins.values())} "
+        f"ORDER BY {', '.join(order) or 'ALL'}"
+    )
     if not counted:
         rows = f"SELECT *, {UNFOLDED} AS copy FROM ({rows}) AS combinations"
     return f"SELECT {', '.join(named)} FROM ({rows}) AS records"
-
-
-def _looked_up(table: str, joins: Mapping[int, str], values: Mapping[str, tuple[int | None, str]]) -> str:
-    """Select values of the combinations ``m`` and of what is joined to them, a few joins at a time.
-
-    The planner tries all orders of up to ten joins, which takes longer than joining small tables. It leaves
-    alone what stands in a subquery that computes something, be it a constant.
-    """
-    named = {name: f"{value} AS {name}" for name, (_, value) in values.items()}
-    places = list(joins)
-    while len(places) > MOST_JOINED:
-        first, places = places[:MOST_JOINED], places[MOST_JOINED:]
-        found = [name for name, (place, _) in values.items() if place in first]
-        chosen = ", ".join(["m.*", *(named[name] for name in found), f"TRUE AS all_but_{len(places)}"])
-        table = f"(SELECT {chosen} FROM {table} AS m {' '.join(joins[place] for place in first)})"
-        named |= {name: f"m.{name}" for name in found}
-    return (
-        f"SELECT {', '.join(named.values())} FROM {table} AS m {' '.join(joins[place] for place in places)}"
-    )
 
 
 def _packed(engine: Engine, masked: MaskedAtoms, position: int, table: Table) -> Table:
@@ -139,39 +119,12 @@ def _packed(engine: Engine, masked: MaskedAtoms, position: int, table: Table) ->
     return engine.enumerate_values(f"SELECT DISTINCT {text} FROM {known} ORDER BY ALL")
 
 
-def _order(masked: MaskedAtoms, outputs: Sequence[Output]) -> list[str]:
-    """Give the columns' order, as numbers: codes of released values stand in the order of the values.
-
-    Neighbours that fit are packed into one number, which sorts several times faster than values do.
-    """
-    terms: list[str] = []
-    room = 1
-    for i, output in enumerate(outputs):
-        if output.atom == "n":
-            continue
-        coded = _coded_order(masked, output)
-        if coded is None:
-            terms.append(f"r{i} NULLS LAST")
-            room = 1
-            continue
-        code, size = coded
-        if room > 1 and room * size <= LARGEST_KEY:
-            terms[-1], room = f"({terms[-1]}) * {size}::UBIGINT + {code}", room * size
-        else:
-            terms.append(f"{code}::UBIGINT")
-            room = max(2, size)
-    return terms
-
-
-def _coded_order(masked: MaskedAtoms, output: Output) -> tuple[str, int] | None:
-    """Give a column's code and the number of codes, where they are in the order of what is released."""
+def _order(masked: MaskedAtoms, place: int, output: Output) -> str:
+    """Give what the rows are ordered by: a code where codes stand in the order of what is released."""
     position = output.position
-    if position is None or output.of:
-        return None
-    dictionary = masked.atoms.coded[position]
-    if position in masked.nodes or has_enum(dictionary.column.type):
-        return None
-    return f"m.c{position}", dictionary.size
+    if position is None or output.of or position in masked.nodes:
+        return f"r{place} NULLS LAST"
+    return f"r{place} NULLS LAST" if has_enum(masked.atoms.coded[position].column.type) else f"m.c{position}"
 
 
 def _regrouped(masked: MaskedAtoms) -> tuple[str, Params]:
