@@ -5,7 +5,7 @@ Such a table is exported once it has been found to be what the release's cut giv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from ppdm_sql.audit import Finding, findings
 from ppdm_sql.audit.model import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Sql, Statement, literal, sql, text
+from ppdm_sql.engine.statements import Sql, literal, sql, text
 from ppdm_sql.errors import (
     GuaranteeNotMet,
     InvalidOption,
@@ -31,7 +31,7 @@ from ppdm_sql.release.placing import PlacedRows, placing
 from ppdm_sql.release.publishing import create_table
 from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere, in_known_classes
 from ppdm_sql.release.release import Release, get
-from ppdm_sql.release.verification import false_bounds, integrity_faults
+from ppdm_sql.release.verification import value_checks
 from ppdm_sql.results import Result, ResultTable
 
 UNSEEN = ("nearest", "refuse")
@@ -107,14 +107,18 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
         recoded_rows: Sql = recoding.rows()
         left = 0
         if row.left_out is not None:
-            recoded_rows, rows, known = _in_known(engine, row, recoding)
+            recoded_rows = in_known_classes(recoding.rows(), recoding.shape, row.asked, set(recoding.found))
+            counted = recoding.shape.records("r")
+            sizes = sql("SELECT count(*), {n} FROM ({kept}) AS r", n=counted, kept=recoded_rows)
+            ((rows, known),) = engine.query(sizes, step="known")
             left, records = records - known, known
         with engine.transaction():
             select = sql("{rows} ORDER BY ALL", rows=recoded_rows)
             engine.write(create_table(target, select), step="apply")
             made_by = literal(_MADE_BY + row.release)
             engine.write(sql("COMMENT ON TABLE {t} IS {words}", t=target, words=made_by), step="comment")
-            measurable, unmeasured = _measurable(row, recoding)
+            of = recoding.shape, list(recoding.found), source.name
+            measurable, unmeasured = _measurable(row, *of)
             found: list[Finding] = []
             if engine.dry:
                 engine.write("-- Here the audit measures the table.", step="measure")
@@ -129,14 +133,6 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
     return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, persons, *written)
 
 
-def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[Statement, int, int]:
-    """Select the recoded rows whose classes the release has, and count them and their records."""
-    kept = in_known_classes(recoding.rows(), recoding.shape, row.asked, set(recoding.found))
-    sizes = sql("SELECT count(*), {n} FROM ({kept}) AS r", n=recoding.shape.records("r"), kept=kept)
-    ((rows, known),) = engine.query(sizes, step="known")
-    return kept, rows, known
-
-
 def _refused(row: CatalogueRow, source: Table, counts: Mapping[str, int]) -> InvalidSource:
     """Say in which columns values are unknown, and how often."""
     unknown = ", ".join(f"{number} in {name!r}" for name, number in counts.items() if number)
@@ -146,15 +142,17 @@ def _refused(row: CatalogueRow, source: Table, counts: Mapping[str, int]) -> Inv
     )
 
 
-def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement], tuple[Requirement, ...]]:
-    """Split the requirements into those whose columns the new table has, and the others."""
+def _measurable(
+    row: CatalogueRow, shape: Shape, names: Sequence[str], table: str
+) -> tuple[list[Requirement], tuple[Requirement, ...]]:
+    """Split the requirements into those whose columns a table has, and the others."""
     there: list[Requirement] = []
     missing: list[Requirement] = []
-    if recoding.shape.person is not None:
+    if shape.person is not None:
         return [], row.asked  # whose the new records are, nobody says
     for requirement in row.asked:
         try:
-            there.append(resolve(requirement, list(recoding.found), table=recoding.source.name))
+            there.append(resolve(requirement, names, table=table))
         except UnknownColumn:
             missing.append(requirement)
     return there, tuple(missing)
@@ -215,34 +213,23 @@ class AppliedTable:
         copy = self.engine.materialize("applied", rows)
         count = whole.count if whole.count in names else None
         shape = replace(whole, columns=found, count=count, working=copy)
-        asked = integrity_faults(shape, unseen=True), false_bounds(shape), self._unknown(whole, shape)
-        for faults in asked:
-            if faults is not None and self.engine.number(faults, step="verify"):
-                raise self._refused("it shows what the cut of the release does not")
-        self._check_requirements(shape, copy, names)
-        return shape
-
-    def _unknown(self, whole: Shape, shape: Shape) -> Statement | None:
-        """Count the rows whose class the release does not have, where it leaves records out."""
-        if self.release.left_out is None:
-            return None
-        of = whole, self.release.asked, set(shape.names)
-        unknown = "SELECT (SELECT count(*) FROM {rows}) - (SELECT count(*) FROM ({known}) AS k)"
-        return sql(unknown, rows=shape.stored(), known=in_known_classes(shape.rows(), *of))
-
-    def _check_requirements(self, shape: Shape, rows: Table, names: list[str]) -> None:
-        """Refuse where a requirement breaks, or cannot be measured; records that are none break nothing."""
+        fine = all(check.holds for check in value_checks(self.engine, shape, unseen=True))
+        if fine and self.release.left_out is not None:
+            known = in_known_classes(shape.rows(), whole, self.release.asked, set(names))
+            kept = self.engine.number(sql("SELECT count(*) FROM ({known}) AS k", known=known), step="verify")
+            fine = kept == self.engine.size(copy)
+        if not fine:
+            raise self._refused("it shows what the cut of the release does not")
         if shape.person is not None:
             raise self._refused("the requirements count persons, and whose its records are is not said")
-        try:
-            asked = [resolve(one, names, table=self.name) for one in self.release.asked]
-        except UnknownColumn:
-            raise self._refused("it lacks a column that a requirement of the release names") from None
-        some = self.engine.number(record_count(shape), step="verify")
-        measured = findings(self.engine, rows, asked, count=shape.count, cut=shape.recorded) if some else []
-        for found in measured:
-            if not found.holds:
-                raise self._refused(f"{str(found.requirement)!r} does not hold on it")
+        asked, missing = _measurable(self.release, shape, names, self.name)
+        if missing:
+            raise self._refused("it lacks a column that a requirement of the release names")
+        some = self.engine.number(record_count(shape), step="verify")  # records that are none break nothing
+        measured = findings(self.engine, copy, asked, count=shape.count, cut=shape.recorded) if some else []
+        if broken := [one for one in measured if not one.holds]:
+            raise self._refused(f"{str(broken[0].requirement)!r} does not hold on it")
+        return shape
 
     def _refused(self, why: str) -> GuaranteeNotMet:
         return GuaranteeNotMet(

@@ -87,16 +87,18 @@ def view_check(engine: Engine, shape: Shape) -> Check:
     return Check("the view reads the release and nothing else", reads_release(engine, shape))
 
 
-def value_checks(engine: Engine, shape: Shape) -> list[Check]:
-    """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
+def value_checks(engine: Engine, shape: Shape, *, unseen: bool = False) -> list[Check]:
+    """Check that masked columns show what the steps say, and the bounds beside them what the labels say.
+
+    New records may hold ``unseen`` values, for which the most general label stands.
+    """
     checks = []
     if shape.masked:
-        none = engine.number(integrity_faults(shape), step="verify") == 0
+        none = engine.number(_integrity_faults(shape, unseen=unseen), step="verify") == 0
         checks.append(Check("masked columns show labels of the cut only", none))
-    if (bounds := false_bounds(shape)) is not None:
-        checks.append(
-            Check("bounds are those of the intervals shown", engine.number(bounds, step="verify") == 0)
-        )
+    if (bounds := _false_bounds(shape)) is not None:
+        none = engine.number(bounds, step="verify") == 0
+        checks.append(Check("bounds are those of the intervals shown", none))
     for name, published in shape.marginals.items():
         same = marginal(engine, shape, name) == published
         checks.append(Check(f"the values of {name} are as frequent as published", same))
@@ -161,12 +163,11 @@ def _records(engine: Engine, shape: Shape) -> int:
         return 0
 
 
-def integrity_faults(shape: Shape, *, unseen: bool = False) -> Statement:
+def _integrity_faults(shape: Shape, *, unseen: bool) -> Statement:
     """Count the labels that masked columns show and that are not in the final cut.
 
     In a suppressed column that is any value which no step disclosed, except the symbol; in a generalized one
-    any label which no step brought or a later one refined; of new records with values that are ``unseen``
-    the most general label is none.
+    any label which no step brought or a later one refined, but the most general one of ``unseen`` values.
     """
     labels = [
         sql(
@@ -199,7 +200,7 @@ WHERE l.attribute IS NULL
     )
 
 
-def false_bounds(shape: Shape) -> Statement | None:
+def _false_bounds(shape: Shape) -> Statement | None:
     """Count rows with a bound that is not the shown interval's; None where no bounds are released."""
     false = [
         sql("{stored} IS DISTINCT FROM CAST({bound} AS TEXT)", stored=stored_text(item.name), bound=bound)
