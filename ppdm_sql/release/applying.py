@@ -175,8 +175,6 @@ def exportable(engine: Engine, name: str) -> Release | AppliedTable:
 
 @dataclass(frozen=True)
 class AppliedTable:
-    """A table that was made by applying the cut of a release."""
-
     engine: Engine
     name: str
     table: Table

@@ -74,7 +74,6 @@ class CatalogueRow:
         return None if found is None else int(found)
 
     def shape(self, catalog: str) -> Shape:
-        """Give the objects and columns of the release."""
         return Shape.of_record(self.release, catalog, self.parameters[SHAPE])
 
 
@@ -93,7 +92,6 @@ def parts(engine: Engine) -> set[str]:
 
 
 def releases(engine: Engine) -> list[CatalogueRow]:
-    """List the releases of the current database, oldest first."""
     if "releases" not in parts(engine):
         return []
     rows = []
@@ -216,7 +214,6 @@ def _in_the_way(
     found: list[tuple[Any, ...]],
     macros: Sequence[Callable[[Table], Table]],
 ) -> Iterator[str]:
-    """Say what a new release would meet."""
     for catalog, schema, other in found:
         here = catalog == "temp" or schema == place.schema
         if other.lower() == name.lower() and here:

@@ -76,7 +76,6 @@ class Composed:
         return self._intersection(self.labels[:1]) if self.first is None else self.first.intersection()
 
     def intersection(self) -> Intersection:
-        """Intersect the classes of all releases."""
         return self._intersection(self.labels)
 
     def _intersection(self, chosen: Sequence[tuple[str, ...]]) -> Intersection:

@@ -148,7 +148,6 @@ def made_from(engine: Engine, row: CatalogueRow, source: Table | None = None) ->
 
 
 def changed(row: CatalogueRow) -> InvalidSource:
-    """Say that a source is not what it was."""
     again = "Run ppdm update" if UPDATABLE in row.parameters else "Make the release anew"
     return InvalidSource(
         f"The table {row.source!r} is not what it was when {row.release!r} was made from it.",

@@ -99,7 +99,6 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
 
 
 def check_target(engine: Engine, path: Path, *, force: bool) -> None:
-    """Refuse a file that cannot be written, or may not be replaced."""
     _check_path(path, force=force)
     if not os.path.lexists(path):
         return
@@ -267,7 +266,6 @@ def _remove_left(left: Path) -> None:
 
 
 def _is_ours(place: int, name: str) -> bool:
-    """Tell whether an export writes a file of that name."""
     found = os.stat(name, dir_fd=place, follow_symlinks=False)
     return stat.S_ISREG(found.st_mode) and _OURS.fullmatch(name) is not None
 

@@ -187,7 +187,6 @@ def _broken(engine: Engine, versions: Sequence[KeptVersion], asked: Sequence[Req
 
 
 def _spread(engine: Engine, versions: Sequence[KeptVersion], leaving: Table) -> int:
-    """Delete records from every version."""
     where = "EXISTS (SELECT 1 FROM {t} AS l WHERE {same})"
     return sum(
         _deleted(engine, of, sql(where, t=leaving, same=same(key("l"), key(stored(of).name))))
@@ -204,7 +203,6 @@ def _deleted(engine: Engine, shape: Shape, where: Statement, params: dict[str, o
 def _recount(
     engine: Engine, row: CatalogueRow, shape: Shape, kept: Sequence[KeptVersion], dropped: Sequence[int]
 ) -> None:
-    """Let the catalogue tell of what is left."""
     of = {"release": row.release}
     for item in kept:
         now = replace(item.shape, persons=_persons(engine, item.shape))

@@ -108,7 +108,6 @@ def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Va
 
 
 def stored_text(name: str) -> Statement:
-    """Give a column of the frozen table as text."""
     return sql("CAST({c} AS TEXT)", c=column(name, "f"))
 
 
@@ -240,7 +239,6 @@ def told(
     measures: Sequence[Measured] = (),
     counted: Callable[[ReleasedColumn], tuple[Collection[str | None], int]] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Say what became of each column of a release."""
     found, trees = {one.measure: one for one in measures}, defaultdict[str, list[Node]](list)
     for node in nodes:
         trees[node.attribute].append(node)
@@ -275,7 +273,6 @@ def _levels(nodes: Sequence[Node]) -> set[int]:
 
 
 def _are_intervals(labels: Collection[str | None]) -> bool:
-    """Tell whether most labels are intervals."""
     return sum(_BOUNDED.fullmatch(label or "") is not None for label in labels) * 2 > len(labels)
 
 

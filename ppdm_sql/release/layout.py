@@ -110,17 +110,14 @@ class Shape:
 
     @property
     def frozen(self) -> Table:
-        """The table that holds the rows."""
         return Table(f"release_{self.name}", SCHEMA, self.catalog)
 
     @property
     def view(self) -> Table:
-        """The view that the user named."""
         return Table(self.name, self.schema, self.catalog)
 
     @property
     def macro(self) -> Table:
-        """The table macro of earlier states."""
         return macro(self.view)
 
     @property
@@ -134,7 +131,6 @@ class Shape:
 
     @property
     def stored_names(self) -> tuple[str, ...]:
-        """The names of the columns of the frozen table."""
         return (*self.names, *(PRIVATE if self.updatable else ()), *self.people)
 
     @property
@@ -157,7 +153,6 @@ class Shape:
 
     @property
     def recorded(self) -> RecordedCut:
-        """The cut as the catalogue holds it."""
         return self.cut(Table("cuts", SCHEMA), Table("taxonomies", SCHEMA), self.name)
 
     def stored(self) -> exp.Table:
@@ -188,8 +183,6 @@ class Shape:
 
 @dataclass(frozen=True)
 class Version:
-    """A version of an updatable release."""
-
     number: int = 1
     entered: int = 0  # records that are in no earlier version
     gone: int = 0  # records of the version before that are not in this one
@@ -223,7 +216,6 @@ class Draft(Shape):
 
 
 def record_count(shape: Shape) -> Statement:
-    """Count the records of a release."""
     return sql("SELECT {records} FROM {rows}", records=shape.records("f"), rows=shape.stored())
 
 

@@ -62,21 +62,17 @@ _alive: set[str] = set()
 
 @dataclass(frozen=True)
 class PlacedRows:
-    """A table of the database whose rows stand elsewhere, too."""
-
     table: exp.Expression  # under the alias ``f``
     shown: Mapping[str, exp.Expression]  # what is written, by name, over ``f``
     unfolded: str | None  # the column, not written, that says how many rows each stands for there, if any
 
     @classmethod
     def of(cls, shape: Shape, unfolded: str | None) -> PlacedRows:
-        """Give those of a release."""
         shown = {item.name: shape.shown(item) for item in shape.columns if item.name != unfolded}
         return cls(shape.stored(), shown, unfolded)
 
     @classmethod
     def of_table(cls, table: Table, names: Sequence[str], unfolded: str | None) -> PlacedRows:
-        """Give those of a table that is no release."""
         return cls(aliased(table, "f"), {n: column(n, "f") for n in names if n != unfolded}, unfolded)
 
     @property
@@ -85,12 +81,10 @@ class PlacedRows:
 
     @property
     def number(self) -> Statement:
-        """How often each row is written."""
         number = 1 if self.unfolded is None else column(self.unfolded, "f")
         return sql("CAST({n} AS BIGINT)", n=number)
 
     def count(self, engine: Engine) -> int:
-        """Count the rows that are written."""
         counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
         return engine.number(sql(counted, n=self.number, rows=self.table), step="count rows")
 
@@ -176,7 +170,6 @@ class Placing:
 
     @property
     def target(self) -> str:
-        """The folder or table."""
         return self.place.target
 
     @property
@@ -209,7 +202,6 @@ class Placing:
         return {**_named(self.place), "files": files, "unfolded": unfolded}
 
     def write_rows(self, frozen: PlacedRows) -> None:
-        """Write rows aside, read them back, and compare."""
         rows = frozen.count(self.engine)
         self.place.write(self.engine, _in_parts(self.engine, frozen, rows))
         self.files = self._written()

@@ -101,7 +101,6 @@ def _create_reader(engine: Engine, shape: Shape, select: str) -> None:
 
 
 def create_table(table: Table, select: str) -> str:
-    """Write the statement that freezes the rows of a SELECT."""
     return f"CREATE TABLE {table} AS {select}"
 
 
@@ -132,7 +131,6 @@ def _accepted(engine: Engine, draft: Draft) -> Draft:
 
 
 def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
-    """Say which requirement the rows break, what was asked and what was reached."""
     first, rest = broken[0], len(broken) - 1
     more = f" (and {rest} more)" if rest else ""
     asked = requirement_of(first.requirement)

@@ -64,7 +64,6 @@ class Recoding:
         return query
 
     def size(self, engine: Engine) -> tuple[int, int]:
-        """Count the table's rows and records."""
         records = self.shape.records("t")
         counted = sql("SELECT count(*), {records} FROM {t} AS t", records=records, t=self.source)
         ((number, records),) = engine.query(counted, step="size")
@@ -218,8 +217,6 @@ def _mapped(
 
 
 class _Types(NamedTuple):
-    """The types in which a column is compared."""
-
     own: str  # with labels that can be read as it without rounding
     wide: str  # shows whether reading rounds
     place: str | None  # with the bounds of intervals; None where the column cannot be compared with them

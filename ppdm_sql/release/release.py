@@ -191,7 +191,6 @@ class Release(Result):
         ]
 
     def _labels(self, item: ReleasedColumn) -> tuple[set[str | None], int]:
-        """List what a column shows, and count it."""
         text = f"CAST({quoted(item.name)} AS VARCHAR)"  # a moment in a time zone has no value in Python
         labels = {label for (label,) in self.relation().project(text).distinct().fetchall()}
         return labels, len(labels)
@@ -336,7 +335,6 @@ class Release(Result):
         return self._found()[1]
 
     def _stepwise(self) -> Shape:
-        """Give the shape of a release that has earlier states and masked columns."""
         shape = self._shape()
         if not shape.stepwise:
             raise InvalidOption(

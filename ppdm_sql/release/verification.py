@@ -83,7 +83,6 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
 
 
 def view_check(engine: Engine, shape: Shape) -> Check:
-    """Check that the view is the release's."""
     return Check("the view reads the release and nothing else", reads_release(engine, shape))
 
 

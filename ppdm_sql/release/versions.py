@@ -33,15 +33,12 @@ EVERY = sql("TRUE")
 
 @dataclass(frozen=True, kw_only=True)
 class KeptVersion(Version):
-    """A version that is still published."""
-
     rows: int
     shape: Shape  # whose rows are those of this version
     created_at: datetime
 
     @property
     def told(self) -> tuple[int, int, int, int, int, datetime]:
-        """What an owner is shown of it."""
         return self.number, self.rows, self.entered, self.gone, self.waiting, self.created_at
 
 
@@ -64,7 +61,6 @@ def versions_of(engine: Engine, shape: Shape) -> list[KeptVersion]:
 
 
 def version_table(name: str, number: int) -> Table:
-    """Name the table that holds the rows of an earlier version."""
     return Table(f"version_{number}_{name}", SCHEMA)
 
 
@@ -87,7 +83,6 @@ def set_aside(engine: Engine, name: str, number: int) -> None:
 
 
 def record_version(engine: Engine, draft: Draft, version: Version) -> None:
-    """Record the version of a draft whose rows are frozen, and let ``NAME_version(n)`` read it."""
     facts = {
         "release": draft.name,
         "version": version.number,
@@ -185,13 +180,11 @@ def holds_in_cohorts(engine: Engine, shape: Shape, rows: Table, requirements: Se
 
 
 def departed_rows(engine: Engine, before: Shape, after: Shape) -> Table:
-    """Give the rows of a version that the next one does not have."""
     tables = {"before": stored(before), "after": stored(after)}
     return engine.materialize("departed", bind("release/departed", tables=tables))
 
 
 def departed_persons(engine: Engine, gone: Sequence[Table]) -> Table:
-    """Give the persons of whom a record left."""
     shown = [sql("SELECT g.record_person FROM {t} AS g", t=table) for table in gone]
     nobody = sql("SELECT NULL::VARCHAR AS record_person WHERE FALSE")
     return engine.materialize("departed_persons", joined([nobody, *shown], " UNION "))

@@ -89,7 +89,6 @@ class Atoms:
         return self.records if self.persons is None else self.persons
 
     def position(self, name: str) -> int:
-        """Give the position of a coded column by its name."""
         return [dictionary.column.name for dictionary in self.coded].index(name)
 
 

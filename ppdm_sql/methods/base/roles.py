@@ -43,7 +43,6 @@ class Roles(ABC):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class column, where there is one."""
         return _one(self.class_column)
 
     @property

@@ -164,11 +164,9 @@ class Run(ABC, Generic[Transformed]):
 
     @property
     def pseudonym_keys(self) -> list[tuple[str, bytes]]:
-        """The keys of the columns of pseudonyms."""
         return [(name, pseudonym_key(self.key, self.columns[name])) for name in self.roles.pseudonyms]
 
     def _read_key(self) -> Key:
-        """Read the key of pseudonyms and moved dates, or draw one that is thrown away."""
         if self.request.key_file is None:
             return drawn_key()
         if self.roles.pseudonyms or self.moved:
@@ -181,7 +179,6 @@ class Run(ABC, Generic[Transformed]):
         )
 
     def _dates_to_move(self) -> MovedDates | None:
-        """Check what is asked of dates that are to be moved."""
         request, names = self.request, list(self.columns)
         dates = resolve_all(request.shift_dates, names, table=self.source)
         if not dates:
