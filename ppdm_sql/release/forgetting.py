@@ -119,7 +119,7 @@ def forget(engine: Engine, person: str, names: Sequence[str] = ()) -> Forgotten:
         (row.release, str(export["file"]))
         for row in can
         if row.release in reached
-        for export in row.parameters.get("to_sign", {}).get("exports", ())  # as ppdm run notes them
+        for export in row.record.get("exports", ())  # as ppdm run notes them
     ]
     return Forgotten(tuple(found), tuple(exports), tuple(others), tuple(dict.fromkeys(unread)))
 

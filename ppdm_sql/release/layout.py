@@ -69,8 +69,8 @@ class Shape:
 
     name: str
     columns: tuple[ReleasedColumn, ...]
-    count: str | None  # the released column that says how many records a row stands for
-    symbol: str
+    count: str | None = None  # the released column that says how many records a row stands for
+    symbol: str = ""
     catalog: str = ""  # the database it stands in, as it is called now; a draft learns it at the end
     schema: str = ""  # of the view and the macro
     stepwise: bool = True  # whether there are earlier states, and the macro that gives them
@@ -195,14 +195,14 @@ class Draft(Shape):
 
     method: str
     source: str  # the table as the user wrote it; stays with the owner
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Requirement, ...] = ()
     parameters: Mapping[str, object]  # options of the method, as JSON can hold them
-    stopped: Stopped
+    stopped: Stopped = "complete"
     # of exactly ``columns``, the private ones of a version and ``person``; in the order of values
     select: str
     number: int  # of records
-    steps: Table | None  # as the catalogue has them; None for a method that does not descend step by step
-    cuts: Table | None
+    steps: Table | None = None  # as the catalogue has them; of a method that descends step by step
+    cuts: Table | None = None
     measures: tuple[MeasureRow, ...] = ()
     taxonomies: Table | None = None  # one row per node of a masked column's tree, ``shown`` if in the cut
     # the method's own audit of the rows that are shown, after that of the requirements; gives more measures

@@ -67,17 +67,12 @@ class SortRun(Run[Atoms]):
             name=self.request.into,
             method="sort",
             source=self.source,
-            requirements=(),
             parameters={"identifiers": self.roles.identifiers},
-            stopped="complete",
             select=released_rows(self.engine, masked, outputs),
             count=self.roles.count,
             columns=tuple(ReleasedColumn(o.name, o.treatment, masked.is_packed(o)) for o in outputs),
-            symbol="",
             number=transformed.records,
             stepwise=False,
-            steps=None,
-            cuts=None,
         )
 
 
