@@ -128,9 +128,7 @@ _BESIDE = {
     ),
     **{one.key: _key(one) for one in OPTIONS["export"] if one.name == "formula_safe"},
     "signoff": TomlKey(
-        "Who decided on it, and on what grounds.",
-        "a table",
-        Decoder(_table(_SIGNED), one_of("object").read),
+        "Who decided on it, and on what grounds.", "a table", Decoder(_table(_SIGNED), one_of("object").read)
     ),
     "why": _WHY,
 }

@@ -17,14 +17,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.places import (
-    FolderOfRows,
-    PlacedFile,
-    PlaceOfRows,
-    RowsInParts,
-    new_place,
-    place_at,
-)
+from ppdm_sql.engine.places import FolderOfRows, PlacedFile, PlaceOfRows, RowsInParts, new_place, place_at
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import Statement, bind, literal, sql, text
 from ppdm_sql.engine.types import type_tree

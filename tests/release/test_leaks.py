@@ -135,21 +135,6 @@ def test_an_exported_database_holds_one_table_and_no_more_in_the_oldest_storage(
         assert reader.execute("FROM duckdb_sequences()").fetchall() == []
 
 
-def test_the_released_view_and_its_table_carry_no_dictionary(connection: duckdb.DuckDBPyConnection) -> None:
-    release = suppress(connection)
-    assert not any("ENUM" in str(kind) for kind in release.relation().types)
-    texts = connection.execute(
-        "SELECT sql FROM duckdb_views() WHERE NOT internal UNION ALL "
-        "SELECT macro_definition FROM duckdb_functions() WHERE NOT internal UNION ALL "
-        "SELECT comment FROM duckdb_tables() WHERE schema_name = 'ppdm' UNION ALL "
-        "SELECT comment FROM duckdb_views() WHERE NOT internal UNION ALL "
-        "SELECT comment FROM duckdb_columns() WHERE schema_name = 'ppdm'"
-    ).fetchall()
-    written = " ".join(str(text) for (text,) in texts)
-    for secret in secrets(connection):
-        assert secret not in written
-
-
 @pytest.mark.parametrize("kept", [(), ("town",)])
 def test_the_order_of_a_release_is_a_function_of_its_values(tmp_path: Path, kept: tuple[str, ...]) -> None:
     contents = set()

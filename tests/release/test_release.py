@@ -17,13 +17,7 @@ import pytest
 from drafts import make_draft, quote
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import (
-    EngineError,
-    GuaranteeNotMet,
-    InvalidOption,
-    NameTaken,
-    UnknownRelease,
-)
+from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption, NameTaken, UnknownRelease
 from ppdm_sql.privacy import KAnonymity, Template
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, get, publish, releases
 
@@ -729,14 +723,6 @@ def test_an_export_that_the_engine_refuses_leaves_no_file(engine: Engine, tmp_pa
         with pytest.raises(EngineError):
             release.export(tmp_path / f"x.{form}")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_exporting_again_gives_the_same_bytes(engine: Engine, tmp_path: Path) -> None:
-    release = odd(engine)
-    for form in ("csv", "parquet"):
-        release.export(tmp_path / f"one.{form}")
-        release.export(tmp_path / f"two.{form}")
-        assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
 
 
 # -- another DuckDB -------------------------------------------------------------------------------

@@ -387,8 +387,8 @@ def test_a_release_that_would_not_verify_is_not_published(
 ) -> None:
     made = publishing._record
 
-    def forgetful(engine: Engine, draft: Draft, shape: Any, notices: Any) -> None:
-        made(engine, draft, shape, notices)
+    def forgetful(engine: Engine, draft: Draft, placed: Any, notices: Any) -> None:
+        made(engine, draft, placed, notices)
         engine.write("DELETE FROM ppdm.steps", step="forget")
 
     monkeypatch.setattr(publishing, "_record", forgetful)

@@ -31,11 +31,7 @@ VECTORS = {
         b"what do ya want for nothing?",
         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
     ),
-    "3": (
-        b"\xaa" * 20,
-        b"\xdd" * 50,
-        "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe",
-    ),
+    "3": (b"\xaa" * 20, b"\xdd" * 50, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
     "4": (
         bytes(range(1, 26)),
         b"\xcd" * 50,

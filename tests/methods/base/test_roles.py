@@ -26,26 +26,6 @@ def columns(db: ppdm_sql.Database, release: str) -> list[str]:
     return [row[0] for row in db.engine.connection.execute(f"DESCRIBE {release}").fetchall()]
 
 
-def test_pseudonyms_join_the_records_of_a_person_and_differ_between_releases(db: ppdm_sql.Database) -> None:
-    seen = []
-    for name in ("first", "second"):
-        release = db.suppress(
-            "people",
-            ["k >= 1 on job"],
-            class_column="rating",
-            into=name,
-            keep=["age"],
-            identifiers={"name": "pseudonym"},
-        )
-        assert release.verify().holds
-        rows = dict(db.engine.connection.execute(f"SELECT age, name FROM {name}").fetchall())
-        assert rows[30] == rows[31] != rows[32]
-        assert rows[33] is None
-        assert len(rows[32]) == 32
-        seen.append(rows[30])
-    assert seen[0] != seen[1]
-
-
 def test_identifiers_and_unnamed_columns_are_not_released(db: ppdm_sql.Database) -> None:
     db.suppress(
         "people",
