@@ -18,8 +18,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, text
 from ppdm_sql.engine.types import read, type_tree, wide_type
-from ppdm_sql.privacy import Requirement, Value
-from ppdm_sql.privacy.level import level_of
+from ppdm_sql.privacy import Value
 from ppdm_sql.release.catalogue import parts
 from ppdm_sql.release.layout import Bound, Measured, ReleasedColumn, Shape, Treatment
 
@@ -98,13 +97,6 @@ def partitions(
         ],
         rows=shape.rows() if step is None else state(shape, step),
     )
-
-
-def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Value], ...]:
-    """List the sensitive columns and values that templates name, each once, in order; labels are none."""
-    plain = [asked for asked in requirements if level_of(asked) is None]
-    asked = [(name, r.protected or ()) for r in plain for name in r.sensitive_columns]
-    return tuple(dict.fromkeys((name, value) for name, values in asked for value in values))
 
 
 def stored_text(name: str) -> Statement:

@@ -77,10 +77,6 @@ class PlacedRows:
         number = 1 if self.unfolded is None else column(self.unfolded, "f")
         return sql("CAST({n} AS BIGINT)", n=number)
 
-    def count(self, engine: Engine) -> int:
-        counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
-        return engine.number(sql(counted, n=self.number, rows=self.table), step="count rows")
-
 
 def handed_type(type_text: str) -> str:
     """Give the type in which a column is handed over: its own, or a wider one, or text.
@@ -195,7 +191,8 @@ class Placing:
         return {**_named(self.place), "files": files, "unfolded": unfolded}
 
     def write_rows(self, frozen: PlacedRows) -> None:
-        rows = frozen.count(self.engine)
+        counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
+        rows = self.engine.number(sql(counted, n=frozen.number, rows=frozen.table), step="count rows")
         self.place.write(self.engine, _in_parts(self.engine, frozen, rows))
         self.files = self._written()
         landed = self.place.read(self.engine, frozen.names, published=False)

@@ -15,6 +15,7 @@ from ppdm_sql.engine.statements import Statement, render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
+from ppdm_sql.privacy.level import level_of
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import (
@@ -27,11 +28,11 @@ from ppdm_sql.release.catalogue import (
     CatalogueRow,
     record_of,
 )
-from ppdm_sql.release.labels import Node, nodes_of, partitions, protected_values, state, told
+from ppdm_sql.release.labels import Node, nodes_of, partitions, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, remove
 from ppdm_sql.release.verification import Verification, verify
-from ppdm_sql.release.versions import TOLD, versions_of
+from ppdm_sql.release.versions import versions_of
 from ppdm_sql.results import Result, ResultTable, attacking, report
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 CUT = ("attribute", "node", "parent", "label", "shown")
 """What the table of the cut tells of a node."""
+VERSIONS = ("version", "rows", "entered", "left", "waiting", "created at")
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,9 @@ class Release(Result):
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
-        return protected_values(self.row().asked)
+        plain = [asked for asked in self.row().asked if level_of(asked) is None]  # labels are no values
+        named = [(name, asked.protected or ()) for asked in plain for name in asked.sensitive_columns]
+        return tuple(dict.fromkeys((name, value) for name, values in named for value in values))
 
     def tables(self) -> list[ResultTable]:
         """Give what the catalogue says of it, its measures, the cut where it has its trees, and its record.
@@ -151,14 +155,17 @@ class Release(Result):
         Cost: a look at the labels of each masked column.
         """
         nodes, measures = self.cut(), self.measures()
-        versions = [item.told for item in versions_of(self._engine, self._shape())]
+        versions = [
+            (item.number, item.rows, item.entered, item.gone, item.waiting, item.created_at)
+            for item in versions_of(self._engine, self._shape())
+        ]
         cut = [[getattr(node, name) for name in CUT] for node in nodes]
         return [
             ResultTable("release", ("what", "value"), self._described(nodes, measures)),
             ResultTable("measures", Measured._fields, measures, dict.fromkeys(("before", "after"), "")),
             *([ResultTable("cut", CUT, cut)] if nodes else []),
             *record_of(self.row(), measures),
-            *([ResultTable("versions", TOLD, versions)] if versions else []),
+            *([ResultTable("versions", VERSIONS, versions)] if versions else []),
         ]
 
     def _described(self, nodes: Sequence[Node], measures: Sequence[Measured]) -> list[tuple[str, object]]:

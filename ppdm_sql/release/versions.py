@@ -37,14 +37,6 @@ class KeptVersion(Version):
     shape: Shape  # whose rows are those of this version
     created_at: datetime
 
-    @property
-    def told(self) -> tuple[int, int, int, int, int, datetime]:
-        return self.number, self.rows, self.entered, self.gone, self.waiting, self.created_at
-
-
-TOLD = ("version", "rows", "entered", "left", "waiting", "created at")
-"""What the numbers are called that are shown of a version."""
-
 
 def versions_of(engine: Engine, shape: Shape) -> list[KeptVersion]:
     """List the versions of a release that are still published, oldest first; none where it has none."""
