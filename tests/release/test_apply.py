@@ -23,8 +23,6 @@ from ppdm_sql.errors import (
     NameTaken,
     PpdmError,
     UnknownColumn,
-    UnknownRelease,
-    UnknownTable,
 )
 from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import publish
@@ -307,16 +305,6 @@ def test_the_requirements_are_measured_on_the_new_table(engine: Engine) -> None:
     assert titles == ["Requirements", "Unseen values"]
 
 
-def test_a_requirement_whose_column_is_missing_is_said_not_to_be_measured(engine: Engine) -> None:
-    required = (KAnonymity(1, (CITY,)), KAnonymity(1, (CITY, "Rating")))
-    publish(engine, staff.draft(engine, RECORDS, requirements=required))
-    staff.write(engine, "new", RECORDS)
-    engine.connection.execute("ALTER TABLE new DROP Rating")
-    applied = ppdm_sql.Database(engine).apply("safe", "new", into="made")
-    assert applied.unmeasured == required[1:]
-    assert [found.requirement for found in applied.findings] == [required[0]]
-
-
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -362,9 +350,6 @@ def test_a_release_without_trees_is_refused(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "error"),
     [
-        (("saef", "new"), {}, UnknownRelease),
-        (("safe", "nwe"), {}, UnknownTable),
-        (("safe", "new"), {"unseen": "farthest"}, InvalidOption),
         (("safe", "new"), {"into": ""}, InvalidOption),
         (("safe", "words"), {}, InvalidSource),
         (("safe", "negative"), {}, InvalidSource),
