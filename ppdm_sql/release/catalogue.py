@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ from ppdm_sql.engine.statements import sql, text
 from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
-from ppdm_sql.release.layout import SCHEMA, Draft, Measured, Shape, macro, version_macro
+from ppdm_sql.release.layout import SCHEMA, Draft, Measured, Shape, macro
 from ppdm_sql.results import ResultTable
 from ppdm_sql.version import __version__
 
@@ -199,7 +199,8 @@ def check_free(engine: Engine, name: str, *, writes: bool = True, updatable: boo
     replaced = name == engine.publishing.replaces
     if replaced and not writes:
         return place
-    macros = () if replaced else (macro, version_macro) if updatable else (macro,)
+    view = Table(name, place.schema, place.catalog)
+    macros = [] if replaced else [macro(view), *([macro(view, "version")] if updatable else [])]
     for taken in _in_the_way(engine, name, place, found, macros):
         raise NameTaken(f"There is {taken} already.", "Choose another name, or drop what has this one.")
     if f"release_{name}".lower() == REPORT:
@@ -212,7 +213,7 @@ def _in_the_way(
     name: str,
     place: ReleasePlace,
     found: list[tuple[Any, ...]],
-    macros: Sequence[Callable[[Table], Table]],
+    macros: Sequence[Table],
 ) -> Iterator[str]:
     for catalog, schema, other in found:
         here = catalog == "temp" or schema == place.schema
@@ -226,7 +227,7 @@ def _in_the_way(
         names = engine.look_up(listed, step=f"{kind}_names") if is_there else []
         yield from (f"a {kind} {other!r}" for (other,) in names if other.lower() == name.lower())
     # the binder knows macros at once; listing all functions costs 13 ms
-    for wanted in (named(Table(name, place.schema, place.catalog)) for named in macros):
+    for wanted in macros:
         if not engine.refuses(f"EXPLAIN FROM {wanted}()", "Catalog Error"):
             yield f"a macro '{wanted.name}'"
 

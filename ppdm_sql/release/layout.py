@@ -219,11 +219,6 @@ def record_count(shape: Shape) -> Statement:
     return sql("SELECT {records} FROM {rows}", records=shape.records("f"), rows=shape.stored())
 
 
-def macro(view: Table) -> Table:
-    """Name the table macro that belongs to a view: ``NAME_at``."""
-    return Table(f"{view.name}_at", view.schema, view.catalog)
-
-
-def version_macro(view: Table) -> Table:
-    """Name the table macro of the versions of an updatable release: ``NAME_version``."""
-    return Table(f"{view.name}_version", view.schema, view.catalog)
+def macro(view: Table, of: Literal["at", "version"] = "at") -> Table:
+    """Name the table macro of the earlier states of a view, ``NAME_at``, or of its versions."""
+    return Table(f"{view.name}_{of}", view.schema, view.catalog)

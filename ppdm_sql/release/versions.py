@@ -24,7 +24,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column, free_name
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
 from ppdm_sql.privacy import Requirement
-from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, Version, version_macro
+from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, Version, macro
 
 VERSIONS = Table("versions", SCHEMA)
 COHORT = PRIVATE[-1]
@@ -106,7 +106,7 @@ def write_macro(engine: Engine, shape: Shape, versions: Sequence[tuple[int, Shap
         "CREATE {replaced} MACRO {macro}(version) AS TABLE "
         "SELECT {shown} FROM ({rows}) AS v WHERE v.{number} = version",
         replaced=sql("OR REPLACE" if versions[-1][0] > 1 else ""),
-        macro=version_macro(shape.view),
+        macro=macro(shape.view, "version"),
         shown=[column(name, "v") for name in shape.names],
         rows=joined(rows, " UNION ALL BY NAME "),
         number=number,
@@ -121,7 +121,7 @@ def version_removals(shape: Shape, versions: Sequence[KeptVersion]) -> list[str]
     older = [item.shape.working for item in versions if item.shape.working is not None]
     delete = "DELETE FROM {versions} AS v WHERE v.release = {name}"
     return [
-        sql("DROP MACRO TABLE IF EXISTS {macro}", macro=version_macro(shape.view)),
+        sql("DROP MACRO TABLE IF EXISTS {macro}", macro=macro(shape.view, "version")),
         *(sql("DROP TABLE IF EXISTS {t}", t=table) for table in older),
         sql(delete, versions=VERSIONS, name=literal(shape.name)),
     ]
