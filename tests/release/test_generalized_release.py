@@ -79,23 +79,8 @@ def test_steps_that_contradict_one_another_end_and_show_the_top(engine: Engine) 
     assert release.at(1).fetchall() == [("top",), ("y",), ("y",)]
 
 
-LABELS = [
-    "*",
-    "a'b",
-    'c "d"',
-    "; --",
-    "[1, 2)",
-    "[1, 2]",
-    "",
-    " ",
-    "NULL",
-    "ß",
-    "select",
-    "a",
-    "A",
-    "0",
-    "00",
-]
+LABELS = ["*", "a'b", 'c "d"', "; --", "[1, 2)", "[1, 2]", "", " ", "NULL", "ß", "select"]
+LABELS += ["a", "A", "0", "00"]
 
 
 def grown(chosen: random.Random, name: str) -> tuple[Tree, list[Refinement]]:
