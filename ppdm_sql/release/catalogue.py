@@ -68,6 +68,12 @@ class CatalogueRow:
         return dict(self.parameters.get(RECORD, {}))
 
     @property
+    def options(self) -> dict[str, Any]:
+        """What was asked of the method beside what :meth:`Release.tables` tells in words of its own."""
+        others = (SHAPE, NOTICES, LOCATION, HIERARCHIES, RECORD, UPDATABLE, "noise")
+        return {name: value for name, value in self.parameters.items() if name not in others and value}
+
+    @property
     def left_out(self) -> int | None:
         """How many records of the source are not in the release; None where none might be left out."""
         found = self.parameters.get(LEFT_OUT)

@@ -18,16 +18,7 @@ from ppdm_sql.privacy import Value
 from ppdm_sql.privacy.level import level_of
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
-from ppdm_sql.release.catalogue import (
-    HIERARCHIES,
-    LOCATION,
-    NOTICES,
-    RECORD,
-    SHAPE,
-    UPDATABLE,
-    CatalogueRow,
-    record_of,
-)
+from ppdm_sql.release.catalogue import LOCATION, CatalogueRow, record_of
 from ppdm_sql.release.labels import Node, nodes_of, partitions, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, remove
@@ -172,25 +163,22 @@ class Release(Result):
         """Describe it as the catalogue records it: names and values, in the order in which they are shown."""
         row = self.row()
         shape, location = row.shape(self._engine.current()[0]), row.parameters.get(LOCATION)
-        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, RECORD, UPDATABLE, "noise")
-        options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
         became = told(shape.columns, shape.symbol, nodes, measures, self._labels)
         placed: list[tuple[str, object]] = []
         if location is not None:
             files = f"{len(location['files'])} of {sum(file[1] for file in location['files'])} bytes"
             placed = [("rows in", location["target"]), ("files", files)]
-        persons = row.parameters[SHAPE].get("persons")
         return [
             ("release", row.release),
             ("method", f"{row.method} (ppdm-sql {row.version})"),
             ("source", row.source),
             *(("requirement", text) for text in row.requirements),
-            *options.items(),
+            *row.options.items(),
             *((f"column {name}", said) for name, said in became),
             *((f"noise {item.name}", item.noise) for item in shape.columns if item.noise),
             ("records", row.rows),
             *placed,
-            *([("persons", persons)] if persons else []),
+            *([("persons", shape.persons)] if shape.persons else []),
             ("stopped", row.stopped),
             ("verified", row.verified),
             ("created at", row.created_at),

@@ -127,18 +127,14 @@ class Run(ABC, Generic[Transformed]):
         read = source_of(self.engine, self.table).counted(self.engine, names, count)
         self.table, counted = read.table, read.count
         if counted is not None and self.roles.person:  # of whom each record is, its row must say
-            self.table, counted = self._unfolded(read.table, names, counted), None
+            made = "SELECT {names} FROM (SELECT {names}, unnest(range({n})) FROM {table}) AS u"
+            rows = sql(made, names=[column(name) for name in names], n=column(counted), table=read.table)
+            self.table, counted = self.engine.materialize("unfolded", rows), None
         self.unfolded = counted if count is None else None
         if counted is not None:
             self.columns[counted] = Column(counted, "BIGINT")
         self.roles = replace(self.roles, count=counted)
         return counted
-
-    def _unfolded(self, table: Table, names: Sequence[str], count: str) -> Table:
-        """Write a row for each record of combinations with counts."""
-        made = "SELECT {names} FROM (SELECT {names}, unnest(range({n})) FROM {table}) AS u"
-        read = [column(name) for name in names]
-        return self.engine.materialize("unfolded", sql(made, names=read, n=column(count), table=table))
 
     # -- the run --------------------------------------------------------------------------------
 
