@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 
@@ -81,8 +80,6 @@ def test_notices_stand_in_the_release(tmp_path: Path) -> None:
     shown = ppdm("show", path, "safe")
     told = [line.split(maxsplit=1)[1] for line in shown.stdout.splitlines() if line.startswith("notice ")]
     assert told == [SEED, TEXT]
-    facts = json.loads(ppdm("show", path, "safe", "--format", "json").stdout)["release"]
-    assert [fact["value"] for fact in facts if fact["what"] == "notice"] == [SEED, TEXT]
 
 
 @pytest.mark.filterwarnings("ignore::ppdm_sql.PpdmWarning")

@@ -517,14 +517,6 @@ def test_tampering_is_found_and_what_is_left_is_not_exported(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_verification_prints_requirements_and_checks(engine: Engine) -> None:
-    found = publish(engine, customers(engine)).verify()
-    requirements, checks = found.tables()
-    assert requirements.rows[0][:4] == (str(HALF), True, 0.5, 0.25)
-    assert all(holds for _, holds in checks.rows)
-    assert len(checks.rows) == 4
-
-
 def test_rows_that_cannot_be_read_are_an_error_in_words(engine: Engine) -> None:
     release = publish(engine, customers(engine))
     engine.connection.execute("DROP VIEW safe; DROP TABLE ppdm.release_safe")
