@@ -41,7 +41,6 @@ from ppdm_sql.methods.top_down.constraints import (
     constraints_of,
 )
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
-from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
@@ -49,6 +48,7 @@ from ppdm_sql.methods.top_down.outcome import (
     Move,
     Outcome,
     cut_rows,
+    kept_records,
     moves_of,
     outcome_of,
     step_rows,
@@ -426,12 +426,8 @@ class RefinementRun(Run[State]):
         engine, request, state = self.engine, self.request, transformed
         moves = moves_of([masking.top for masking in self.maskings], state.steps)
         more, cuts = self.completed(state, state.cuts)
-        moves.extend(more)
-        whole = outcome = self.outcome(cuts, moves)
-        of = engine, self.atoms, self.constraints, self.maskings
-        if (kept := kept_records(*of, cuts, moves, self.classes)) is not None:
-            moves = list(kept.moves)
-            outcome = outcome_of(engine, kept.atoms, kept.maskings, kept.cuts, moves)
+        whole = self.outcome(cuts, [*moves, *more])
+        outcome = kept_records(engine, whole, self.constraints, self.classes)
         self._notice_whole(state, outcome)
         masked, outputs, tops = outcome.masked, self.outputs(outcome.atoms), top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
@@ -454,7 +450,7 @@ class RefinementRun(Run[State]):
             columns=columns,
             symbol=request.symbol,
             number=outcome.atoms.records,
-            steps=step_rows(engine, outcome, moves),
+            steps=step_rows(engine, outcome),
             cuts=recorded,
             taxonomies=trees,
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
