@@ -75,7 +75,7 @@ def test_suppression_loads_only_what_it_runs(bank: str) -> None:
     )
     others += ("taxonomy.tables", "taxonomy.suggesting")
     others += ("audit.profiling", "release.placing")
-    others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "persons", "population"))
+    others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "population"))
     others += ("engine.places",)
     assert all(find_spec(f"ppdm_sql.{name}") for name in others)
     assert "ppdm_sql.release.publishing" in found

@@ -52,11 +52,6 @@ class Constraint:
         """Whether the number is the size of the smallest class, in records."""
         return self.requirement.counts is Counts.RECORDS
 
-    @property
-    def is_told(self) -> bool:
-        """Whether its number is a measure of the release."""
-        return True
-
 
 class Constraints:
     """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint.
@@ -74,7 +69,7 @@ class Constraints:
     def __init__(
         self, constraints: Sequence[Constraint], attribute_count: int, *, persons: bool = False
     ) -> None:
-        self.all = tuple(constraints)
+        self.all = self.asked = tuple(constraints)
         self._persons = persons
         self.lasting = np.array([not persons or c.requirement.monotone_persons for c in constraints], bool)
         self._direction = np.array([constraint.direction for constraint in constraints], dtype=np.float64)
@@ -135,9 +130,7 @@ class Constraints:
     ) -> list[tuple[str, float | None, float | None]]:
         """Give the worst number of each requirement by its name, in the source and in the release."""
         reached: dict[str, tuple[float, float]] = {}
-        for constraint, *numbers in zip(self.all, before, after, strict=True):
-            if not constraint.is_told:
-                continue
+        for constraint, *numbers in zip(self.asked, before, after, strict=False):
             name = f"{constraint.requirement.measured}: {constraint.requirement}"
             source, released = (float(number) for number in numbers)
             if name in reached:  # one of several values, of which the most confident counts
@@ -340,7 +333,6 @@ class LeftOutRecords(Constraint):
 
     direction = 1
     is_class_size = True  # so the loss stays in records where all else is
-    is_told = False
 
 
 class AllowedConstraints(Constraints):
@@ -366,10 +358,10 @@ class AllowedConstraints(Constraints):
         *,
         weighed: bool = False,
     ) -> None:
-        self.asked, self.records = tuple(constraints), records
-        self.most, self.share = allowance.most(records), allowance.share
-        more = LeftOutRecords(self.asked[0].requirement, (), float(self.most))
-        super().__init__([*self.asked, *[more] * (2 if weighed else 1)], attribute_count)
+        self.records, self.most, self.share = records, allowance.most(records), allowance.share
+        more = LeftOutRecords(constraints[0].requirement, (), float(self.most))
+        super().__init__([*constraints, *[more] * (2 if weighed else 1)], attribute_count)
+        self.asked = tuple(constraints)  # the others are no measure of the release
         self.weighed = weighed
         self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False

@@ -18,25 +18,15 @@ Anonymization with Low Information Loss", VLDB, for its mean over a table.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.top_down.score import (
-    LEAST_GAIN,
-    LITERAL,
-    PrivacyLoss,
-    Rounding,
-    Worth,
-    by_chance,
-    explained_by_halves,
-    total_entropy,
-)
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance, explained_by_halves, total_entropy
 
 CERTAINTY = "certainty"
 """What a run without a class gains, in one word."""
@@ -233,77 +223,6 @@ class SuppressionCut(Cut):
         return 0, (candidate + 1,)
 
 
-class Disclosure(NamedTuple):
-    """A value that is disclosed, the numbers by which it won, and those foretold of the state then."""
-
-    code: int
-    score: float
-    gain: float
-    loss: float
-    after: Floats
-
-
-def disclosures(
-    cut: SuppressionCut,
-    ids: Codes,
-    numbers: Floats,
-    before: Floats,
-    *,
-    attribute: int,
-    loss: PrivacyLoss,
-    worse: Callable[[Floats, Floats], Floats],
-    weight: float,
-    rounding: Rounding,
-    rivals: Callable[[Floats], tuple[float, float]],
-    rest: int,
-) -> Iterator[Disclosure]:
-    """Give the disclosures of one attribute as they follow each other; ends where another attribute is next.
-
-    Known of the states after the candidates ``ids`` are ``numbers``; ``rivals`` gives the best score of the
-    attributes before this one, and of those after it, by the numbers of a state. At least ``rest`` records
-    must stay suppressed beside any value that is disclosed, lest its loss change.
-
-    What a value gains depends on its records by class alone, what it loses on the numbers known of it; values
-    that agree in all of these are of one kind and are scored together. So a path of many disclosures costs
-    little more than one look at every value. Where the numbers that it foretells come true, it is the one
-    that scoring all values at every step would find.
-    """
-    of_value = np.hstack([cut.counts[ids], numbers])
-    varied = of_value[:, (of_value != of_value[:1]).any(axis=0)]
-    order = np.lexsort((ids, *varied.T))
-    differs = np.ones(len(ids), dtype=bool)
-    differs[1:] = (varied[order[1:]] != varied[order[:-1]]).any(axis=1)
-    following, codes = np.flatnonzero(differs), ids[order]
-    end = np.append(following[1:], len(ids))
-    counts, numbers = cut.counts[ids[order[following]]], numbers[order[following]]
-    first, left = following.copy(), cut.left
-    lost, beside = loss.of(attribute, before, numbers), rivals(before)
-    largest = counts.sum(axis=1)
-    while len(first) and cut.is_beneficial(left) and left.sum() - largest.max() >= rest:
-        gains = cut.gains_beside(left, counts)
-        gains = np.where(gains < LEAST_GAIN, 0.0, gains) * weight
-        scores = loss.score(gains, lost)
-        if not cut.worth.literal and not scores.any():
-            return
-        rounded = rounding(np.concatenate(([beside[0]], scores, [beside[1]])))
-        tied = np.flatnonzero(rounded[:-1] == rounded.max())
-        if not len(tied) or tied[0] == 0:
-            return
-        kind = int((tied - 1)[codes[first[tied - 1]].argmin()])
-        known, before = before, worse(before, numbers[kind])
-        yield Disclosure(
-            int(codes[first[kind]]), float(scores[kind]), float(gains[kind]), float(lost[kind]), before
-        )
-        left = left - counts[kind]
-        first[kind] += 1
-        if not np.array_equal(known, before):
-            lost, beside = loss.of(attribute, before, numbers), rivals(before)
-        if first[kind] == end[kind]:
-            others = np.arange(len(first)) != kind
-            first, end, counts = first[others], end[others], counts[others]
-            numbers, lost, largest = numbers[others], lost[others], largest[others]
-
-
 # -- through a taxonomy ---------------------------------------------------------------------------
 
 
@@ -446,3 +365,42 @@ class TaxonomyCut(Cut):
 
 def _numbered(nodes: Codes) -> Codes:
     return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())
+
+
+# -- what records show, where it is weighed against leaving them out -------------------------------
+
+
+class ShownDetail:
+    """What the labels of each attribute show of its values, by value code; 0 in the most general state."""
+
+    def __init__(self, counts: Sequence[Counts], weights: Sequence[float], worth: Worth) -> None:
+        self._records = [each.sum(axis=1) for each in counts]
+        self._weights = weights
+        classes = max(each.shape[1] for each in counts)
+        bits = np.log2(max(classes, 2)) + np.log2(worth.records + 2) + 2  # the latter of a rare value
+        self.more = max(weights) * (worth.information * bits + worth.certainty)
+        """What a step shows a record at most."""
+        self.by_code = [np.zeros(len(each)) for each in self._records]
+
+    @property
+    def total(self) -> float:
+        """What all records together show, those that are left out as well, as a mean."""
+        shown = [records @ each for records, each in zip(self._records, self.by_code, strict=True)]
+        return float(sum(shown)) / max(int(self._records[0].sum()), 1)
+
+    def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[Floats]:
+        """Give what each candidate shows each record of its parts."""
+        return [parts * self._weights[attribute] for parts in cut.values(candidates, gains)]
+
+    def perform(self, attribute: int, cut: Cut, candidates: Sequence[int], gains: Floats) -> None:
+        """Let the records of candidates show more."""
+        values = self.values(attribute, cut, np.array(candidates), gains)
+        for candidate, more in zip(candidates, values, strict=True):
+            self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, more)
+
+
+def raised(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
+    after = by_code.copy()
+    for codes, value in zip(cut.split(candidate), values, strict=True):
+        after[codes] += value
+    return after

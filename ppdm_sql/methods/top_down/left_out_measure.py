@@ -5,6 +5,11 @@ out, what is kept follows from the classes of a state, and candidates are measur
 Else a bad class of one set of columns takes records of another's along: what is kept is the largest set of
 records in which every class of every requirement is good. The bad classes go, all is counted again, until
 nothing is bad; where classes are held against the table, that is the one which is left.
+
+A step shows each record of the part that it refines more: its share of what the step tells of the class,
+and the fall of its label's certainty penalty. The sum along a record's labels is what it shows; left out, it
+shows nothing. So a step that leaves records out pays for what they would have shown, and no record is left
+out because it may be.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +25,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.constraints import (
     AllowedConstraints,
     ClassRule,
@@ -33,13 +39,16 @@ from ppdm_sql.methods.top_down.counts import (
     Counted,
     CountTable,
     Params,
+    added_up,
     group_keys,
     names_of,
     needed,
+    sides,
+    sides_sql,
     sums,
     totals,
 )
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, FixedCut, refined
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, FixedCut, raised, refined
 from ppdm_sql.methods.top_down.measuring import (
     ConditionalEntropy,
     Measure,
@@ -51,9 +60,11 @@ from ppdm_sql.methods.top_down.measuring import (
     worst_after,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
-from ppdm_sql.methods.top_down.weighing import BoundaryWorth, WeighedTable, raised, shown_by_kept
 from ppdm_sql.privacy import Counts, Formula
+from ppdm_sql.privacy.formula import Columns
 
+BITS = 60
+"""What records show is counted in whole units, so small that all of it together fits into a BIGINT."""
 NOISE = 2e-11
 """A difference of sums of twelve digits below this share of them is rounding error."""
 Totals = Callable[[int], Sequence[int]]
@@ -117,6 +128,111 @@ def all_asked(atoms: Atoms, constraints: Sequence[Constraint]) -> list[Asked]:
         named = {(int(i or 0), code): f"p{j}" for j, (i, code) in enumerate(counted)}
         asked.append(Asked(tuple(sorted(attributes)), positions, here, named))
     return asked
+
+
+# -- what records show ---------------------------------------------------------------------------------
+
+
+class BoundaryWorth(NamedTuple):
+    """What splits at boundaries keep and lose, by value code: the first of the right half."""
+
+    left: Floats  # records of the left half that are kept
+    right: Floats
+    lost: Floats  # what the records that are newly left out showed
+    newly: Floats  # how many they are
+
+
+class WeighedTable(CountTable):
+    """A table of counts with what the records of a row show, ``w``, in units of :attr:`unit`."""
+
+    def __init__(
+        self, engine: Engine, atoms: Atoms, attributes: Sequence[int], counted: Sequence[Counted]
+    ) -> None:
+        super().__init__(engine, atoms, attributes, counted)
+        self.names.append(SHOWN)
+        self._counts, self.unit, self._shown = self.rows, 1.0, Params()
+        self.values = np.empty(0)
+        """By how much more records show in the parts of the candidates that are measured next."""
+        self.show([np.zeros(item.size) for item in atoms.coded], 1.0)
+
+    def show(self, by_code: Sequence[Floats], more: float) -> None:
+        """Let values show as much as this, and a step as much more at most."""
+        of = [by_code[i] for i in self.attributes]
+        most = sum(float(abs(each).max(initial=0.0)) for each in of) + more
+        self.unit = 2.0 ** np.ceil(np.log2(max(most * self.atoms.records, 1e-300)) - BITS)
+        self.rows, self._shown = self.with_shown(by_code, "shown")
+
+    def with_shown(self, by_code: Sequence[Floats], name: str) -> tuple[str, Params]:
+        """Write the counts where values show as much as this, with the parameters."""
+        texts, params = ["0"], Params()
+        for i in self.attributes:
+            if by_code[i].any():
+                units = np.rint(by_code[i] / self.unit).astype(np.int64)
+                text, own = recoded(f"c{i}", units, f"{name}{i}", "BIGINT")
+                texts.append(text)
+                params |= own
+        return f"(SELECT *, n * ({' + '.join(texts)}) AS {SHOWN} FROM {self._counts})", params
+
+    def _of_parts(self) -> Params:
+        return {"value": np.rint(self.values / self.unit).astype(np.int64).tolist()}
+
+    def _keys(self, cuts: Cuts, but: Sequence[int] = ()) -> tuple[list[str], Params]:  # type: ignore[override]
+        keys, params = super()._keys(cuts, but)
+        return keys, params | self._shown
+
+    def boundaries(
+        self, cuts: Cuts, attribute: int, part: Codes, rules: Sequence[ClassRule]
+    ) -> BoundaryWorth:
+        """Tell for each boundary what a split there keeps and loses; ``part`` is as in :meth:`invalid`."""
+        groups = self.by_value(cuts, attribute, part)
+        counted = [*needed([rule.formula for rule in rules]), SHOWN]
+        text = kept_sides_sql(sides_sql(groups, counted), rules, counted)
+        found = self.engine.arrays(text, groups.params, step="boundaries")
+        size = len(part)
+        ends = 1 + np.append(np.flatnonzero(np.diff(part)), size - 1)  # of each stretch of the same interval
+        end = ends[np.searchsorted(ends, found["code"].astype(np.int64), side="right")]
+        begin = np.append(0, ends)[np.searchsorted(ends, found["code"].astype(np.int64), side="right")]
+        first = found["code"].astype(np.int64) + 1
+        last = np.where(found["inside"].astype(bool), found["next"].astype(np.int64) + 1, end)
+        left, right, lost, newly = (
+            added_up(size, first, last, found[name]) for name in ("kept_left", "kept_right", "lost", "newly")
+        )
+        right = right + added_up(size, begin, first, found["kept_whole"])  # groups that begin behind it
+        return BoundaryWorth(left, right, lost, newly)
+
+
+def kept_sides_sql(sides_of: str, rules: Sequence[ClassRule], counted: Sequence[str]) -> str:
+    """Write what both sides of the boundaries after ``code``, up to ``next``, keep and lose; a row each.
+
+    Behind its last value, where ``inside`` is false, a group is whole on the left; ``kept_whole`` are the
+    records of the groups that begin at ``code``.
+    """
+    left, right = sides(counted, lasts=False)
+    whole = {name: f"total_{name}" for name in counted}
+
+    def kept(side: Columns, name: str) -> str:
+        return f"CASE WHEN {broken(rules, side)} THEN 0 ELSE {side[name]} END"
+
+    inside = "next IS NOT NULL"
+    halves = f"({kept(left, 'n')} + {kept(right, 'n')})"
+    shown = f"({kept(left, SHOWN)} + {kept(right, SHOWN)})"
+    numbers = {
+        "kept_left": f"CASE WHEN {inside} THEN {kept(left, 'n')} ELSE {kept(whole, 'n')} END",
+        "kept_right": f"CASE WHEN {inside} THEN {kept(right, 'n')} ELSE 0 END",
+        "lost": f"CASE WHEN {inside} THEN {kept(whole, SHOWN)} - {shown} ELSE 0 END",
+        "newly": f"CASE WHEN {inside} THEN {kept(whole, 'n')} - {halves} ELSE 0 END",
+        "kept_whole": f"CASE WHEN begins THEN {kept(whole, 'n')} ELSE 0 END",
+    }
+    listed = ", ".join(f"sum({number})::DOUBLE AS {name}" for name, number in numbers.items())
+    return (
+        f"SELECT code, coalesce(next, 0) AS next, {inside} AS inside, {listed} FROM ({sides_of}) AS sides "
+        "GROUP BY ALL"
+    )
+
+
+def shown_by_kept(rules: Sequence[ClassRule]) -> Formula:
+    """Give what groups that break no rule show, and with ``value``, what a step shows each of them more."""
+    return by_fate(rules, [SHOWN], lambda c: f"{c[SHOWN]} + {c['n']} * {c['value']}")
 
 
 # -- what is kept, by the classes of one set of columns -----------------------------------------------

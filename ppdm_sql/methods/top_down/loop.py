@@ -15,29 +15,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
-from ppdm_sql.methods.top_down.cuts import (
-    Candidate,
-    ClosedCut,
-    Cut,
-    Cuts,
-    Disclosure,
-    SuppressionCut,
-    disclosures,
-)
+from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, ShownDetail, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import NO_SPLIT, IntervalCut, first_best
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, PrivacyLoss, Rounding, Worth, nine_digits
-from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.progress import Progress
 
 if TYPE_CHECKING:
@@ -76,43 +66,14 @@ class State:
     """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
-@dataclass(frozen=True)
-class Scored:
-    """The open candidates of one attribute, in value order, with their scores or bounds of them."""
+class Scored(NamedTuple):
+    """Open candidates, by attribute and then in value order, with their scores or bounds of them."""
 
+    attributes: Codes
     ids: Codes
     gains: Floats
     losses: Floats
     scores: Floats
-
-
-class Ranking:
-    """The open candidates of a state, by attribute, with the rule by which scores are equal."""
-
-    def __init__(self, scored: Sequence[Scored], rounding: Rounding) -> None:
-        self._attributes = np.concatenate([np.full(len(s.ids), a) for a, s in enumerate(scored)])
-        self._ids, self._gains, self._losses, self._scores = (
-            np.concatenate([getattr(s, name) for s in scored])
-            for name in ("ids", "gains", "losses", "scores")
-        )
-        self._order = rounding(self._scores)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @property
-    def best(self) -> RefinementStep:
-        """The best candidate; the first on ties."""
-        row = int(self._order.argmax())
-        candidate = int(self._attributes[row]), int(self._ids[row])
-        return RefinementStep(
-            candidate, *(float(of[row]) for of in (self._scores, self._gains, self._losses))
-        )
-
-    def ordered(self) -> Iterable[Candidate]:
-        """Give all candidates, best first."""
-        order = np.argsort(-self._order, kind="stable")
-        return ((int(self._attributes[row]), int(self._ids[row])) for row in order)
 
 
 class Refinement:
@@ -194,18 +155,21 @@ class Refinement:
         if self._constraints.repairable:
             self._refuse_broken()
         while True:
-            ranking = self._rank()
-            self._candidates = len(ranking)
+            attributes, ids, gains, losses, scores = self._ranked()
+            self._candidates = len(ids)
             self._at_first = self._at_first or self._candidates
-            if not len(ranking) or interrupted():
+            if not len(ids) or interrupted():
                 return None
             # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
             # its own score is no bound any more.
-            best = ranking.best
-            attribute, candidate = best.candidate
+            order = self._rounding(scores)
+            best = int(order.argmax())
+            attribute, candidate = int(attributes[best]), int(ids[best])
             if self._fresh[attribute][candidate]:
-                return best
-            self._ask(ranking)
+                won = float(scores[best]), float(gains[best]), float(losses[best])
+                return RefinementStep((attribute, candidate), *won)
+            places = np.argsort(-order, kind="stable")
+            self._ask(zip(attributes[places].tolist(), ids[places].tolist(), strict=True), attribute)
             if self._decided:
                 return self._decided[0][0]
 
@@ -291,13 +255,14 @@ class Refinement:
 
     # -- scores, and bounds of them ---------------------------------------------------------------
 
-    def _rank(self) -> Ranking:
+    def _ranked(self) -> Scored:
         """Score the open candidates; numbers not measured in this state are bounds."""
         cuts, before = self.state.cuts, self.state.measured
         if self._gains is not None:  # in one statement
             opened = [(a, c) for a, cut in enumerate(cuts) for c in self._open(a, cut)[0].tolist()]
             self._gains.of(cuts, opened)
-        return Ranking([self._scored(a, cut, before) for a, cut in enumerate(cuts)], self._rounding)
+        each = (self._scored(a, cut, before) for a, cut in enumerate(cuts))
+        return Scored(*map(np.concatenate, zip(*each, strict=True)))
 
     def _scored(self, attribute: int, cut: Cut, before: Floats) -> Scored:
         ids, smallest, gains = self._open(attribute, cut)
@@ -309,9 +274,11 @@ class Refinement:
         if self._shown is not None:
             scores = self._scores_at_most(attribute, ids, gains)
             told = scores >= LEAST_GAIN
-            return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
-        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
-        return Scored(ids, gains, losses, self.loss.score(gains, losses))
+            ids, gains, scores, losses = ids[told], gains[told], scores[told], np.zeros(told.sum())
+        else:
+            losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
+            scores = self.loss.score(gains, losses)
+        return Scored(np.full(len(ids), attribute), ids, gains, losses, scores)
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid and gain something, as :meth:`_possible` gives them."""
@@ -514,12 +481,12 @@ class Refinement:
             self._measure_some(every)
         return bool(every)
 
-    def _ask(self, ranking: Ranking) -> None:
+    def _ask(self, ordered: Iterable[Candidate], attribute: int) -> None:
         """Measure a path of disclosures from the best candidate, or all candidates that cost one statement.
 
         They are all those of its attribute, or where values are disclosed, of all such attributes.
         """
-        cuts, (attribute, _) = self.state.cuts, ranking.best.candidate
+        cuts = self.state.cuts
         cut = cuts[attribute]
         if (
             isinstance(cut, SuppressionCut)
@@ -538,7 +505,7 @@ class Refinement:
         wanted, most = set(some), self._measure.most
         if not self._measure.exact:  # where a statement sees them all, asking often is what costs
             most = max(most, sum(int(fresh.sum()) for fresh in self._fresh))
-        self._measure_some(list(islice((c for c in ranking.ordered() if c in wanted), most)))
+        self._measure_some(list(islice((c for c in ordered if c in wanted), most)))
 
     def _follow_path(self, attribute: int, cut: SuppressionCut) -> bool:
         """Decide the disclosures that are next as far as they come out as foretold; tell whether any can."""
@@ -549,15 +516,15 @@ class Refinement:
         if not way:
             self._broke = True
             return False
-        codes = [disclosure.code for disclosure in way]
+        codes = [step.candidate[1] for step, _ in way]
         numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
-        foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
+        foretold = (numbers == np.array([after for _, after in way])).all(axis=1)
         sure = _first(~(self._constraints.valid(numbers) & foretold))
-        sure = min(sure, self._beaten(way, numbers, rivals, beside))
+        wins = np.array([step.score for step, _ in way])
+        sure = min(sure, self._beaten(wins, numbers, rivals, beside))
         self._length = min(2 * self._length, LONGEST) if sure == len(way) else max(2 * sure, SHORTEST)
-        steps = [RefinementStep((attribute, code), *won) for code, *won, _ in way[:sure]]
-        self._decided = list(zip(steps, numbers[:sure], strict=True))
-        if not steps:
+        self._decided = [(step, now) for (step, _), now in zip(way[:sure], numbers[:sure], strict=True)]
+        if not sure:
             self._broke = True
             self._learn([(attribute, codes[0])], numbers[:1])
             return True
@@ -616,24 +583,52 @@ class Refinement:
             bounds, gains = np.minimum(bounds, self._gained_at_most(attribute, ids, now)), now
             bounds[chosen] = -1.0
 
-    def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[Disclosure]:
-        """Give the disclosures of an attribute in the order of what is known of them."""
+    def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[RefinementStep, Floats]]:
+        """Give the disclosures of an attribute as they follow each other, with the numbers foretold then.
+
+        It ends where another attribute is next, or where what stays suppressed could change a loss. What a
+        value gains depends on its records by class alone, what it loses on the numbers known of it; values
+        that agree in all of these are of one kind and are scored together. So a path of many disclosures
+        costs little more than one look at every value. Where the numbers that it foretells come true, it is
+        the one that scoring all values at every step would find.
+        """
         before = self.state.measured
+        least = self._constraints.least_rest(attribute, before)
         ids, smallest, _ = self._possible(attribute, cut)
-        order = disclosures(
-            cut,
-            ids,
-            self._known_after(attribute, ids, smallest, before),
-            before,
-            attribute=attribute,
-            loss=self.loss,
-            worse=self._constraints.worse,
-            weight=self._wishes.weights[attribute],
-            rounding=self._rounding,
-            rivals=partial(self._best_beside, attribute),
-            rest=self._constraints.least_rest(attribute, before),
-        )
-        return islice(order, self._wishes.room(attribute, cut))
+        numbers = self._known_after(attribute, ids, smallest, before)
+        of_value = np.hstack([cut.counts[ids], numbers])
+        varied = of_value[:, (of_value != of_value[:1]).any(axis=0)]
+        order = np.lexsort((ids, *varied.T))
+        differs = np.ones(len(ids), dtype=bool)
+        differs[1:] = (varied[order[1:]] != varied[order[:-1]]).any(axis=1)
+        following, codes = np.flatnonzero(differs), ids[order]
+        end = np.append(following[1:], len(ids))
+        counts, numbers = cut.counts[ids[order[following]]], numbers[order[following]]
+        first, left = following.copy(), cut.left
+        lost, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
+        for _ in ids[: self._wishes.room(attribute, cut)]:
+            if not cut.is_beneficial(left) or left.sum() - counts.sum(axis=1).max() < least:
+                return
+            gains = self._weigh(attribute, cut.gains_beside(left, counts))
+            scores = self.loss.score(gains, lost)
+            if not cut.worth.literal and not scores.any():
+                return
+            rounded = self._rounding(np.concatenate(([beside[0]], scores, [beside[1]])))
+            tied = np.flatnonzero(rounded[:-1] == rounded.max())
+            if not len(tied) or tied[0] == 0:
+                return
+            kind = int((tied - 1)[codes[first[tied - 1]].argmin()])
+            known, before = before, self._constraints.worse(before, numbers[kind])
+            won = float(scores[kind]), float(gains[kind]), float(lost[kind])
+            yield RefinementStep((attribute, int(codes[first[kind]])), *won), before
+            left = left - counts[kind]
+            first[kind] += 1
+            if not np.array_equal(known, before):
+                lost, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
+            if first[kind] == end[kind]:
+                others = np.arange(len(first)) != kind
+                first, end, counts = first[others], end[others], counts[others]
+                numbers, lost = numbers[others], lost[others]
 
     def _best_beside(self, attribute: int, before: Floats) -> tuple[float, float]:
         """Give the best score of the attributes before one and of those after it; -1 for none."""
@@ -654,13 +649,13 @@ class Refinement:
 
     def _beaten(
         self,
-        way: Sequence[Disclosure],
+        wins: Floats,
         numbers: Floats,
         rivals: Sequence[tuple[Candidate, Floats]],
         beside: Floats,
     ) -> int:
         """Give the first step of a path before which a rival has fallen or scores more."""
-        first, wins = len(way), np.array([disclosure.score for disclosure in way])
+        first = len(wins)
         for ((attribute, candidate), _), after in zip(rivals, beside, strict=True):
             cut = self.state.cuts[attribute]
             gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate])

@@ -40,10 +40,10 @@ from ppdm_sql.methods.top_down.constraints import (
     check_absent,
     constraints_of,
 )
-from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
+from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut, ShownDetail
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
-from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
+from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure, PersonMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
     Outcome,
@@ -67,7 +67,6 @@ from ppdm_sql.methods.top_down.request import (
     weight_of,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
-from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
@@ -380,8 +379,6 @@ class RefinementRun(Run[State]):
 
             return (SettledMeasure if constraints.settles else AllowedMeasure)(engine, atoms, constraints)
         if self.counts_persons:
-            from ppdm_sql.methods.top_down.persons import PersonMeasure
-
             return PersonMeasure(engine, atoms, constraints, self.maskings)
         return Measure(engine, atoms, constraints, self.maskings)
 
