@@ -206,8 +206,8 @@ def test_a_taxonomy_stays_whole_and_no_label_is_shown_for_what_is_left_out(
 # -- what the audit finds out ---------------------------------------------------------------------
 
 
-def tampered(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
-    """Run with a method that keeps the atoms of good classes only where a condition holds."""
+def kept_where(condition: str) -> Any:
+    """Let the method keep the atoms of good classes only where a condition holds."""
     honest = outcome._kept
 
     def dishonest(engine: Any, atoms: Any, *rest: Any) -> Any:
@@ -216,46 +216,39 @@ def tampered(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
         ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {changed}", step="records")
         return changed, records
 
-    with mock.patch.object(outcome, "_kept", dishonest):
-        generalize(connection)
+    return mock.patch.object(outcome, "_kept", dishonest)
 
 
-def test_the_audit_refuses_a_release_that_lacks_a_record_of_a_good_class(
-    connection: duckdb.DuckDBPyConnection,
-) -> None:
-    with pytest.raises(GuaranteeNotMet, match="records show what the source does not say"):
-        tampered(connection, "NOT (c1 = 0)")
-
-
-def test_the_audit_refuses_a_release_that_keeps_records_of_bad_classes(
-    connection: duckdb.DuckDBPyConnection,
-) -> None:
-    all_kept = mock.patch.object(run, "kept_records", lambda engine, whole, *_: whole)
-    with all_kept, pytest.raises(GuaranteeNotMet):
-        generalize(connection)
-
-
-def test_the_audit_refuses_a_cut_that_records_what_only_records_left_out_have(
-    connection: duckdb.DuckDBPyConnection,
-) -> None:
+def with_one_more_value() -> Any:
+    """Let the cut record a value that only records left out have."""
     real = run.cut_rows
 
-    def with_one_more(engine: Any, outcome: Any) -> Any:
+    def rows(engine: Any, outcome: Any) -> Any:
         more = f"SELECT * FROM {real(engine, outcome)} UNION ALL SELECT 'animal', 'Planted-Wolverine', '*'"
         return engine.materialize("more_cuts", more)
 
-    with (
-        mock.patch.object(run, "cut_rows", with_one_more),
-        pytest.raises(GuaranteeNotMet, match="the cut of"),
-    ):
-        generalize(connection)
+    return mock.patch.object(run, "cut_rows", rows)
 
 
-def test_the_audit_counts_by_itself_how_many_are_left_out(connection: duckdb.DuckDBPyConnection) -> None:
-    """A search that allows itself more than the owner does is found out."""
-    generous = mock.patch.object(Allowance, "most", lambda self, records: records // 4)
-    with generous, pytest.raises(GuaranteeNotMet, match="more than may be left out"):
-        generalize(connection, suppress_records="0.1%")
+@pytest.mark.parametrize(
+    ("fault", "words", "share"),
+    [
+        (lambda: kept_where("NOT (c1 = 0)"), "records show what the source does not say", "2%"),
+        (lambda: mock.patch.object(run, "kept_records", lambda _, whole, *__: whole), "", "2%"),
+        (with_one_more_value, "the cut of", "2%"),
+        (
+            lambda: mock.patch.object(Allowance, "most", lambda self, records: records // 4),
+            "more than may be left out",
+            "0.1%",
+        ),
+    ],
+    ids=["a record lacks", "bad classes are kept", "the cut tells more", "too many are left out"],
+)
+def test_the_audit_refuses_what_a_faulty_method_keeps(
+    connection: duckdb.DuckDBPyConnection, fault: Any, words: str, share: str
+) -> None:
+    with fault(), pytest.raises(GuaranteeNotMet, match=words):
+        generalize(connection, suppress_records=share)
 
 
 # -- what is made of it ---------------------------------------------------------------------------
