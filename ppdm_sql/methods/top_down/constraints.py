@@ -304,7 +304,6 @@ class ClassRule(NamedTuple):
 
 
 def broken(rules: Sequence[ClassRule], names: Columns) -> str:
-    """Write whether a class breaks any of the rules."""
     return " OR ".join(rule.broken(names) for rule in rules) or "false"
 
 
@@ -394,7 +393,6 @@ class AllowedConstraints(Constraints):
         return good
 
     def possible(self, measured: Floats) -> NDArray[np.bool_]:
-        """Tell which states may be performed: those that are valid."""
         return self.valid(measured)
 
     def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
@@ -407,7 +405,6 @@ class AllowedConstraints(Constraints):
         return self.left_out
 
     def describe(self, position: int, value: float) -> str:
-        """Write one number against its limit."""
         if position == self.left_out:
             return f"{value:.0f} of {self.most} records left out"
         return super().describe(position, value)

@@ -198,11 +198,9 @@ class CountTable:
         return sums(names)
 
     def read(self, names: Sequence[str]) -> list[str]:
-        """List the columns that are read for some counts."""
         return list(names)
 
     def grouped(self, keys: Sequence[str], rows: str, names: Sequence[str], where: str = "") -> str:
-        """Write the groups of some rows with their counts."""
         groups = ", ".join(names_of(keys))
         merged = f"SELECT {', '.join(keys)}, {self.merged(names)} FROM {rows} {where}"
         if not self.element:
@@ -324,7 +322,6 @@ class CandidateParts:
 
 
 def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> CandidateParts:
-    """Number the parts that candidates make."""
     parts, owner, rests = dict[int, Codes](), list[int](), set[int]()
     for number, (attribute, candidate) in enumerate(candidates):
         cut = cuts[attribute]

@@ -110,9 +110,13 @@ Candidate = tuple[int, int]
 """Position of the attribute, and the candidate's id within it."""
 
 
+def with_cut(cuts: Cuts, attribute: int, cut: Cut) -> Cuts:
+    return (*cuts[:attribute], cut, *cuts[attribute + 1 :])
+
+
 def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
     attribute, chosen = candidate
-    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])
+    return with_cut(cuts, attribute, cuts[attribute].refine(chosen))
 
 
 class ClosedCut(Cut):
@@ -152,7 +156,6 @@ class SuppressionCut(Cut):
 
     @classmethod
     def top(cls, counts: Counts, worth: Worth = LITERAL) -> SuppressionCut:
-        """Give the most general cut: every value is suppressed."""
         return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64), worth=worth)
 
     @property
@@ -243,7 +246,6 @@ class TaxonomyTree:
 
     @cached_property
     def classes(self) -> Counts:
-        """Records per node and class."""
         classes = np.zeros((len(self.children), self.counts.shape[1]), dtype=np.int64)
         np.add.at(classes, self.leaf_of_code, self.counts)
         for node in self.groups:
@@ -256,7 +258,6 @@ class TaxonomyTree:
 
     @cached_property
     def codes(self) -> tuple[Codes, ...]:
-        """For each node, the value codes below it."""
         by_node = np.argsort(self.leaf_of_code, kind="stable")
         ends = np.searchsorted(self.leaf_of_code, np.arange(1, len(self.children)), sorter=by_node)
         codes: list[Codes] = np.split(by_node, ends)
@@ -274,7 +275,6 @@ class TaxonomyTree:
 
     @cached_property
     def gains(self) -> Floats:
-        """What it gains to specialize each node."""
         before = np.stack([total_entropy(self.classes), self.records * self.penalties, self.records > 0])
         gained, parts = np.zeros((2, len(self.children))), np.ones(len(self.children))
         for node in self.groups:
@@ -321,7 +321,6 @@ class TaxonomyCut(Cut):
 
     @classmethod
     def top(cls, tree: TaxonomyTree) -> TaxonomyCut:
-        """Give the most general cut, which shows the root for every value."""
         return cls(tree, np.zeros(len(tree.leaf_of_code), dtype=np.int64))
 
     @cached_property
@@ -389,7 +388,6 @@ class ShownDetail:
         return float(sum(shown)) / max(int(self._records[0].sum()), 1)
 
     def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[Floats]:
-        """Give what each candidate shows each record of its parts."""
         return [parts * self._weights[attribute] for parts in cut.values(candidates, gains)]
 
     def perform(self, attribute: int, cut: Cut, candidates: Sequence[int], gains: Floats) -> None:

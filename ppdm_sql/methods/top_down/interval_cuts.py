@@ -67,7 +67,6 @@ class ClassHistogram:
         return np.vstack([np.zeros((1, self.counts.shape[1]), dtype=np.int64), self.counts.cumsum(axis=0)])
 
     def classes(self, low: int | Codes, high: int | Codes) -> Counts:
-        """Count the records of the codes from low up to high by class."""
         return np.asarray(self._up_to[high] - self._up_to[low])
 
     def records(self, low: int | Codes, high: int | Codes) -> Codes:
@@ -109,7 +108,6 @@ class ClassHistogram:
         return float(boundary), float(gains[best]), float(smallest)
 
     def boundaries(self, low: int, high: int, alive: Alive) -> Codes:
-        """List the boundaries inside an interval that may be chosen."""
         only_null = self._only_null(high)
         boundaries = np.arange(low + 1, high)[-1 if only_null else 0 :]
         if self.least is not None:
@@ -141,7 +139,6 @@ class IntervalCut(Cut):
 
     @classmethod
     def of(cls, histogram: ClassHistogram, boundaries: Sequence[int], alive: Alive = None) -> IntervalCut:
-        """Give the cut into some intervals."""
         splits = np.array([histogram.split(*ends, alive) for ends in pairwise(boundaries)], np.float64)
         return cls(histogram, np.array(boundaries, dtype=np.int64), splits.reshape(-1, 3), alive)
 
@@ -347,11 +344,9 @@ class Tails:
 
     @property
     def bounds(self) -> tuple[str | None, str | None]:
-        """The texts of both bounds."""
         return self.bottom, self.top
 
     def __call__(self, low: int, high: int, boundaries: Codes) -> NDArray[np.bool_]:
-        """Tell which boundaries split no tail."""
         below = (boundaries <= self.from_top) | (self.top is None)
         return np.asarray((boundaries >= self.above_bottom) & below)
 

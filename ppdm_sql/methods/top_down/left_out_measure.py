@@ -266,7 +266,7 @@ class AllowedMeasure(Measure):
         groups = any(item.requirement.counts is Counts.GROUPS for item in constraints.asked)
         self.weighs_boundaries = self.ahead = constraints.weighed and constraints.monotone and not groups
 
-    def _whole(self, cuts: Cuts | None) -> Floats:
+    def state(self, cuts: Cuts | None) -> Floats:
         _, table, formulas = self._measured[0]
         read = table.source(formulas) if cuts is None else table.state(cuts, formulas)
         return np.asarray(self._put(np.zeros((1, len(self._constraints))), read[None, 1:])[0])
@@ -461,7 +461,7 @@ class SettledMeasure(AllowedMeasure):
         self._by_code = [np.zeros(item.size) for item in atoms.coded]
         self.weighs_boundaries = self.ahead = False
 
-    def _whole(self, cuts: Cuts | None) -> Floats:
+    def state(self, cuts: Cuts | None) -> Floats:
         if cuts is None:
             cuts = tuple(FixedCut(item.size) for item in self._atoms.coded)
         return np.asarray(self._of_states([cuts], [self._by_code])[0])

@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import AllowedConstraints, Constraints
-from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, ShownDetail, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import (
+    Candidate,
+    ClosedCut,
+    Cut,
+    Cuts,
+    ShownDetail,
+    SuppressionCut,
+    with_cut,
+)
 from ppdm_sql.methods.top_down.interval_cuts import NO_SPLIT, IntervalCut, first_best
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy, Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
@@ -184,7 +192,7 @@ class Refinement:
         state, attribute = self.state, steps[0].candidate[0]
         cut, candidates = state.cuts[attribute], [step.candidate[1] for step in steps]
         after = cut.disclose(candidates) if isinstance(cut, SuppressionCut) else cut.refine(candidates[0])
-        cuts = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :])
+        cuts = with_cut(state.cuts, attribute, after)
         if self._shown is not None:
             gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
             self._show(attribute, after, candidates, gains)
@@ -378,8 +386,11 @@ class Refinement:
         if len(boundaries):
             known = self.state.measured
             self._fell(attribute, self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries))
-        cuts = (*cuts[:attribute], cut.without(self._open_now(attribute)), *cuts[attribute + 1 :])
-        self.state = replace(self.state, cuts=cuts)
+        self._replace(attribute, cut.without(self._open_now(attribute)))
+
+    def _replace(self, attribute: int, cut: Cut) -> None:
+        """Let other candidates stand for the same parts of an attribute."""
+        self.state = replace(self.state, cuts=with_cut(self.state.cuts, attribute, cut))
 
     def _carry(self, performed: int) -> None:
         """Keep what is known after a step: what it cannot change stays fresh, the rest becomes a bound."""
@@ -403,11 +414,9 @@ class Refinement:
         for attribute, refused in enumerate(self._refused):
             if refused.any():
                 refused[:] = False
-                cuts = list(self.state.cuts)
-                cut = cuts[attribute]
+                cut = self.state.cuts[attribute]
                 if not self._constraints.monotone and isinstance(cut, IntervalCut):
-                    cuts[attribute] = cut.reopened(self._alive[attribute])  # others may stand for those
-                    self.state = replace(self.state, cuts=tuple(cuts))
+                    self._replace(attribute, cut.reopened(self._alive[attribute]))
 
     def _refuse_broken(self) -> None:
         """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
@@ -473,7 +482,7 @@ class Refinement:
                 self._known[attribute][boundary], self._fresh[attribute][boundary] = row, True
                 self._weighed[attribute][boundary] = row[-1] - self._hidden
             cut = cut.with_split(place, split, self._open_now(attribute))
-        self.state = replace(state, cuts=(*state.cuts[:attribute], cut, *state.cuts[attribute + 1 :]))
+        self._replace(attribute, cut)
 
     def _measure_all(self) -> bool:
         every = self._unknown(range(len(self.state.cuts)))

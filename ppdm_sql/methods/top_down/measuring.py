@@ -99,24 +99,17 @@ class Measure:
 
     # -- whole states -----------------------------------------------------------------------------
 
-    def _whole(self, cuts: Cuts | None) -> Floats:
-        """Read the constraints' numbers of a state; None for the source."""
+    def state(self, cuts: Cuts | None) -> Floats:
+        """Read the constraints' numbers of a state; None for the source, in which nothing is masked."""
         numbers = np.empty(len(self._constraints))
         for positions, table, formulas in self._measured:
             read = table.source(formulas) if cuts is None else table.state(cuts, formulas)
             numbers[positions] = read[1:]
         return numbers
 
-    def detail(self) -> Floats:
-        """Measure the source itself, in which nothing is masked."""
-        return self._whole(None)
-
     def source(self, detail: Floats) -> Floats:
-        """Give the number of each constraint in the source, for the measures, from :meth:`detail`."""
+        """Give the number of each constraint in the source, for the measures, from its state."""
         return detail
-
-    def state(self, cuts: Cuts) -> Floats:
-        return self._whole(cuts)
 
     # -- states after candidates ------------------------------------------------------------------
 

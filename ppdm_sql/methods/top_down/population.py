@@ -112,7 +112,6 @@ def population_table(
     attributes: Sequence[int],
     population: PopulationTable,
 ) -> PopulationCounts:
-    """Read a population, and make what counts it by some attributes."""
     wanted = [(atoms.coded[i].column, isinstance(maskings[i], Suppression)) for i in attributes]
     found = _collapsed(engine, population, wanted)
     beyond, coded = dict[int, Beyond](), list(atoms.coded)

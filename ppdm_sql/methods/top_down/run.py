@@ -345,13 +345,12 @@ class RefinementRun(Run[State]):
         """Make everything on which the descent works, of the collapsed source."""
         self.mask_all(atoms)
         self.measure = self.make_measure()
-        self.detail = self.measure.detail()
+        self.detail = self.measure.state(None)
         self.before = self.measure.source(self.detail)
         self.constraints.require_defined(self.detail)
         check_absent(self.constraints.all, self.request.allow_absent, self.progress)
 
     def mask_all(self, atoms: Atoms) -> None:
-        """Make what the attributes are masked by."""
         self.atoms, size = atoms, len(self.attributes)
         found = constraints_of(self.engine, atoms, self.requirements, list(self.columns))
         if self.allowance.most(atoms.records):
@@ -477,7 +476,6 @@ class RefinementRun(Run[State]):
             )
 
     def _stopped_by(self, masking: Masking, least: int) -> tuple[str, str]:
-        """Say what stopped the first step of a column, and what would help."""
         if (few := masking.too_few(least)) is not None:
             return few, "let --suppress-records leave a few out, or give values and groups of more records"
         if masking.top.gains.max(initial=0.0) < LEAST_GAIN:
@@ -594,7 +592,6 @@ class RefinementRun(Run[State]):
         }
 
     def reached(self, state: State, outcome: Outcome) -> list[information.Row]:
-        """Give the worst number of each requirement, in the source and in the release."""
         whole = all(outcome.cut(position) is None for position in range(len(self.maskings)))
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured

@@ -288,7 +288,6 @@ class Growth:
         return tuple(cuts)
 
     def begin(self, loop: Refinement) -> None:
-        """Let a descent know of the steps that were performed again."""
         steps = [*self._replayed]
         kept_from = loop.state.kept_from + len(steps) * self.run.constraints.repairable
         loop.state = replace(loop.state, steps=steps, kept_from=kept_from)
