@@ -21,10 +21,10 @@ from ppdm_sql.engine.statements import Sql, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.privacy.quoting import quote_value
-from ppdm_sql.privacy.requirement import OfLevel, Requirement
 
 if TYPE_CHECKING:
     from ppdm_sql.privacy.reader import Reader
+    from ppdm_sql.privacy.requirement import Requirement
 
 _BY = re.compile(r"by(?![\w$])", re.IGNORECASE)
 _RULE = re.compile(r"(prefixes|dates|ranges)(?![\w$./\\])", re.IGNORECASE)
@@ -154,23 +154,19 @@ class LabelColumn(str):
     level: AnyLevel
 
 
-def level_of(requirement: Requirement) -> AnyLevel | None:
-    return requirement.level if isinstance(requirement, OfLevel) else None
-
-
 def hierarchies(requirements: Iterable[Requirement]) -> dict[str, tuple[str, str]]:
     """Say for the files of hierarchies that requirements name where they are, and what they hold."""
-    levels = map(level_of, requirements)
+    levels = (requirement.level for requirement in requirements)
     return {level.path: level.recorded() for level in levels if isinstance(level, HierarchyLevel)}
 
 
 def as_recorded(requirement: Requirement, record: Mapping[str, Sequence[str]]) -> Requirement:
     """Let a requirement of a release read the hierarchy that the release was made by, and no other."""
-    level = level_of(requirement)
+    level = requirement.level
     if not isinstance(level, HierarchyLevel) or level.path not in record:
         return requirement
     known = replace(level, record=tuple(record[level.path]))
-    return cast(Requirement, replace(cast(Any, requirement), level=known))
+    return cast("Requirement", replace(cast(Any, requirement), level=known))
 
 
 def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement:
@@ -181,12 +177,12 @@ def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement
         >>> str(over_labels(parse("distinct l >= 3 of icd by prefixes 1 on sex"), ["icd", "sex"]))
         'distinct l >= 3 of "icd by prefixes 1" on sex'
     """
-    if (level := level_of(requirement)) is None:
+    if (level := requirement.level) is None:
         return requirement
     (source,) = requirement.sensitive_columns
     name = LabelColumn(free_name(f"{source} by {level}", columns))
     name.source, name.level = source, level
-    return cast(Requirement, replace(cast(Any, requirement), sensitive=name, level=None))
+    return cast("Requirement", replace(cast(Any, requirement), sensitive=name, level=None))
 
 
 def sources(names: Iterable[str]) -> list[str]:

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from unicodedata import combining, east_asian_width
 
 from ppdm_sql.errors import RequirementSyntaxError
-from ppdm_sql.privacy.level import read_level
 from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value, quote_name
 
@@ -147,15 +146,9 @@ class Reader:
         return False
 
     def limit(self) -> Fraction:
-        """Read a limit; one that no text can ask for becomes one that no model takes."""
+        """Read a limit without end; one that no text can ask for becomes one that no model takes."""
         number = self.fraction()
         return number if number < UNLIMITED else UNLIMITED + 1
-
-    def distribution(self) -> dict[str, Any]:
-        """Read ``of`` and the sensitive column, perhaps its level, and the quasi-identifier."""
-        self.expect(OF, "'of'")
-        sensitive, level = self.name(), read_level(self)
-        return {"sensitive": sensitive, "level": level, "quasi_identifier": self.quasi_identifier()}
 
     def quasi_identifier(self) -> tuple[str, ...]:
         """Read ``on`` and the columns of the quasi-identifier, up to the end."""

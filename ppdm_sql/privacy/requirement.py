@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 from ppdm_sql.engine.names import resolve as resolve_name
 from ppdm_sql.engine.names import resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownValue, some
+from ppdm_sql.privacy.level import AnyLevel, read_level
 from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
+from ppdm_sql.privacy.reader import AT_LEAST, AT_MOST, OF, ON, PopulationTable, Reader
 
 if TYPE_CHECKING:
     import re
 
     from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
-    from ppdm_sql.privacy.level import AnyLevel
-    from ppdm_sql.privacy.reader import PopulationTable, Reader
 
 
 class Counts(Enum):
@@ -96,6 +96,27 @@ class Requirement(ABC):
     # the step of ``sql/macros`` that measures each class in SQL alone, and what its columns mean
     macro: ClassVar[str | None] = None
     macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __post_init__(self) -> None:
+        self.check()
+        if not self.attributes:
+            raise InvalidOption(
+                "A requirement names no column to group records by.",
+                "Name at least one, as in Job -> Bankruptcy <= 75%, or k >= 4 on Job.",
+            )
+        for sensitive in self.sensitive_columns:
+            if sensitive in self.attributes:
+                raise ColumnRoleError(
+                    f"Column {sensitive!r} is sensitive and groups the records too, in: {self}.",
+                    "Name it in one of the two places.",
+                )
+        twice = next((name for name in self.attributes if self.attributes.count(name) > 1), None)
+        if twice is not None:
+            raise ColumnRoleError(f"Column {twice!r} is named twice, in: {self}.", "Name each column once.")
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse limits that are out of range."""
 
     # -- the language
 
@@ -221,6 +242,24 @@ class ClassRequirement(Requirement):
     """A demand on every equivalence class of a quasi-identifier."""
 
     quasi_identifier: tuple[str, ...]
+    number: ClassVar[Callable[[Reader], Fraction | int]]  # reads its limit
+    loosest: ClassVar[Fraction | int]  # the limit that every table keeps, for what is only measured
+
+    @classmethod
+    def read_on(cls, reader: Reader, word: str) -> Self:
+        limit = {cls.limited_by: cls.read_limit(reader)}
+        return cast(Self, cast(Any, cls)(**limit, **cls.read_columns(reader)))
+
+    @classmethod
+    def read_limit(cls, reader: Reader) -> Any:
+        sign, expected = (AT_LEAST, "'>='") if cast(Any, cls).worst == "min" else (AT_MOST, "'<='")
+        rest = OF if issubclass(cls, DistributionRequirement) else ON
+        return cls.number(reader) if reader.bounded(sign, expected, rest) else cls.loosest
+
+    @classmethod
+    def read_columns(cls, reader: Reader) -> dict[str, Any]:
+        """Read what stands behind the limit, by the names of fields."""
+        return {"quasi_identifier": reader.quasi_identifier()}
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -255,9 +294,31 @@ class DistributionRequirement(OfLevel, ClassRequirement):
     counts = Counts.VALUES
     sensitive: str
 
+    @classmethod
+    def read_columns(cls, reader: Reader) -> dict[str, Any]:
+        reader.expect(OF, "'of'")
+        return {"sensitive": reader.name(), "level": read_level(reader), **super().read_columns(reader)}
+
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
         return (self.sensitive,)
+
+
+class PopulationRequirement(ClassRequirement):
+    """A demand on the classes of a table beside those of a population."""
+
+    counts = Counts.POPULATION
+    macro = "presence"
+    everybody: PopulationTable
+
+    @classmethod
+    def read_columns(cls, reader: Reader) -> dict[str, Any]:
+        columns, everybody = reader.in_population()
+        return {"quasi_identifier": columns, "everybody": everybody}
+
+    @property
+    def population(self) -> PopulationTable:
+        return self.everybody
 
 
 @dataclass(frozen=True)
@@ -285,27 +346,6 @@ def check_reachable(name: str, limit: int | Fraction) -> None:
         raise InvalidOption(
             f"No table is large enough for the {name} that is asked for.",
             f"Give a number such as {name} >= 4.",
-        )
-
-
-def check_columns(requirement: Requirement) -> None:
-    """Refuse a column in two roles, a column named twice, and an empty list."""
-    grouping = requirement.attributes
-    if not grouping:
-        raise InvalidOption(
-            "A requirement names no column to group records by.",
-            "Name at least one, as in Job -> Bankruptcy <= 75%, or k >= 4 on Job.",
-        )
-    for sensitive in requirement.sensitive_columns:
-        if sensitive in grouping:
-            raise ColumnRoleError(
-                f"Column {sensitive!r} is sensitive and groups the records too, in: {requirement}.",
-                "Name it in one of the two places.",
-            )
-    twice = next((name for name in grouping if grouping.count(name) > 1), None)
-    if twice is not None:
-        raise ColumnRoleError(
-            f"Column {twice!r} is named twice, in: {requirement}.", "Name each column once."
         )
 
 

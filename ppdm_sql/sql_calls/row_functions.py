@@ -21,7 +21,6 @@ from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise_draws import centred, normal_root, normal_value
 from ppdm_sql.privacy import Requirement, parse
-from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.catalogue import find
 from ppdm_sql.release.recoding import mapped
 
@@ -76,7 +75,7 @@ def requirement_parts(texts: Any) -> list[dict[str, Any]]:
 
 
 def _parts(requirement: Requirement) -> dict[str, Any]:
-    level = level_of(requirement)
+    level = requirement.level
     return {
         "kind": requirement.form,
         "columns": list(requirement.attributes),

@@ -22,7 +22,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
 from ppdm_sql.privacy import parse, redundancies
-from ppdm_sql.privacy.level import HierarchyLevel, level_of
+from ppdm_sql.privacy.level import HierarchyLevel
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]
@@ -279,8 +279,7 @@ def test_numbers_without_a_multiple_below_them_count_as_null() -> None:
 @pytest.mark.parametrize("path", ["level x's.csv", "dates-d'avril.csv", "prefixes\\.csv", "plain.csv"])
 def test_a_level_is_read_back_as_it_is_written(path: str) -> None:
     level = HierarchyLevel(path, 1)
-    (again,) = (level_of(parse(f"distinct l >= 2 of s by {level} on x")),)
-    assert again == level
+    assert parse(f"distinct l >= 2 of s by {level} on x").level == level
 
 
 def test_a_template_over_a_level_does_not_follow_from_one_over_values() -> None:

@@ -10,7 +10,6 @@ from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, check_choice
 from ppdm_sql.options import GeneralizeRequest, IntegrateOptions
 from ppdm_sql.privacy import Counts, Requirement, parse_all
-from ppdm_sql.privacy.level import level_of
 
 FEWEST_BITS, MOST_BITS = 2, 16
 """Of a quantised score."""
@@ -102,7 +101,7 @@ def _refuse_model(requirement: Requirement) -> None:
     why, remedy = "", "Ask for k here, and let `ppdm audit` measure"
     if requirement.counts is Counts.GROUPS:
         remedy = f"{remedy} the average risk of the release."
-    elif (level := level_of(requirement)) is not None:
+    elif (level := requirement.level) is not None:
         why = ", which count no levels"
         remedy = f"Give the table a column of its labels, or leave 'by {level}' out."
     elif requirement.population is not None:

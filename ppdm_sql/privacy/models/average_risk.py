@@ -6,16 +6,13 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import SHARES, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import percent
-from ppdm_sql.privacy.reader import AT_MOST, ON, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_columns
-
-_RISK = re.compile("risk", re.IGNORECASE)
+from ppdm_sql.privacy.reader import Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,8 @@ class AverageRisk(ClassRequirement):
     risk: Fraction
     quasi_identifier: tuple[str, ...]
 
-    opening = re.compile(r"average(?=\s+risk(?![\w$]))", re.IGNORECASE)
+    opening = re.compile(r"average\s+risk(?![\w$])", re.IGNORECASE)
+    number, loosest = Reader.share, Fraction(1)
     example = "average risk <= 5% on Sex, Job"
     other_spelling = "risk"
     counts = Counts.GROUPS
@@ -43,20 +41,12 @@ class AverageRisk(ClassRequirement):
     amount_words = "an average risk of {:.6g} %"
     scale = 100
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 < self.risk <= 1:
             raise InvalidOption(
                 f"An average risk of {percent(self.risk)} is outside (0, 1].",
                 "Give a fraction such as 0.05 or a percentage such as 5%.",
             )
-        check_columns(self)
-
-    @classmethod
-    def read_on(cls, reader: Reader, word: str) -> Self:
-        reader.expect(_RISK, "'risk'")
-        limited = reader.bounded(AT_MOST, "'<='", ON)
-        most = reader.share() if limited else Fraction(1)
-        return cls(most, reader.quasi_identifier())
 
     def limited(self) -> str:
         return f"{self.form} <= {percent(self.risk)}"

@@ -11,10 +11,9 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
-from ppdm_sql.privacy.reader import AT_MOST, OF, UNLIMITED, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+from ppdm_sql.privacy.reader import AT_MOST, UNLIMITED, Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement
 
-_BETA = re.compile("beta", re.IGNORECASE)
 _SLACK = 1e-12
 """By what share the search keeps below -ln q, which it computes in floating point as the audit does."""
 
@@ -36,7 +35,8 @@ class BetaLikeness(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
-    opening = re.compile(r"beta(?=\s*[<>=≤≥]|\s+of(?![\w$]))|enhanced(?=\s+beta(?![\w$]))", re.IGNORECASE)
+    opening = re.compile(r"beta(?=\s*[<>=≤≥]|\s+of(?![\w$]))|enhanced\s+beta(?![\w$])", re.IGNORECASE)
+    number, loosest = Reader.limit, UNLIMITED
     example = "beta <= 1.5 of Disease on Sex, Job"
     other_spelling = "likeness"
     worst = "max"
@@ -51,23 +51,20 @@ class BetaLikeness(DistributionRequirement):
         "enhanced": "whether no value gains more than -ln q, as the enhanced kind demands",
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 <= self.beta <= UNLIMITED:
             raise InvalidOption(
                 f"beta = {number_text(self.beta)} is {'below 0' if self.beta < 0 else 'too large'}.",
                 "Give a number such as beta <= 1.5.",
             )
-        check_columns(self)
 
     @classmethod
     def read_on(cls, reader: Reader, word: str) -> Self:
         if word == "beta":
-            limited = reader.bounded(AT_MOST, "'<='", OF)
-            return cls("basic", reader.limit() if limited else UNLIMITED, **reader.distribution())
+            return cls("basic", cls.read_limit(reader), **cls.read_columns(reader))
         reader.example = f"enhanced {cls.example}"
-        reader.expect(_BETA, "'beta'")
         reader.expect(AT_MOST, "'<='")  # this kind is nothing without its limit
-        return cls("enhanced", reader.limit(), **reader.distribution())
+        return cls("enhanced", reader.limit(), **cls.read_columns(reader))
 
     @property
     def form(self) -> str:

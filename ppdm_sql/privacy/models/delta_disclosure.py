@@ -6,14 +6,13 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import LARGEST, fraction, power_of_two, rounded_up
 from ppdm_sql.privacy.quoting import number_text
-from ppdm_sql.privacy.reader import AT_MOST, OF, UNLIMITED, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+from ppdm_sql.privacy.reader import UNLIMITED, Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement
 
 _SLACK = 1e-12
 """By what share the search keeps below a delta that no share can meet exactly: it works in floating point."""
@@ -37,6 +36,7 @@ class DeltaDisclosure(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     opening = re.compile(r"delta(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
+    number, loosest = Reader.limit, UNLIMITED
     example = "delta <= 1 of Disease on Sex, Job"
     other_spelling = "disclosure"
     worst = "max"
@@ -51,18 +51,12 @@ class DeltaDisclosure(DistributionRequirement):
         "delta": "largest |log2(p / q)| of a value; infinite where the class lacks a value of the table"
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 <= self.delta <= UNLIMITED:
             raise InvalidOption(
                 f"delta = {number_text(self.delta)} is {'below 0' if self.delta < 0 else 'too large'}.",
                 "Give a number such as delta <= 1.",
             )
-        check_columns(self)
-
-    @classmethod
-    def read_on(cls, reader: Reader, word: str) -> Self:
-        limited = reader.bounded(AT_MOST, "'<='", OF)
-        return cls(reader.limit() if limited else UNLIMITED, **reader.distribution())
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest |log2(p / q)| of a value of the table in a class."""

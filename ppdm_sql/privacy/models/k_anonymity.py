@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Self
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS
-from ppdm_sql.privacy.reader import AT_LEAST, ON, Reader
-from ppdm_sql.privacy.requirement import (
-    Audited,
-    AuditStep,
-    ClassRequirement,
-    Counts,
-    check_columns,
-    check_reachable,
-)
+from ppdm_sql.privacy.reader import Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_reachable
 
 
 @dataclass(frozen=True)
@@ -43,6 +35,7 @@ class KAnonymity(ClassRequirement):
     quasi_identifier: tuple[str, ...]
 
     opening = re.compile(r"k(?=\s*[<>=≤≥]|\s+on(?![\w$]))", re.IGNORECASE)
+    number, loosest = Reader.whole, 1
     example = "k >= 4 on Sex, Job"
     other_spelling = "anonym"
     counts = Counts.RECORDS
@@ -56,16 +49,10 @@ class KAnonymity(ClassRequirement):
     breaks_in_parts = True
     macro = "equivalence_classes"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.k < 1:
             raise InvalidOption(f"k = {self.k} is below 1.", "Give a whole number such as k >= 4.")
         check_reachable("k", self.k)
-        check_columns(self)
-
-    @classmethod
-    def read_on(cls, reader: Reader, word: str) -> Self:
-        k = reader.whole() if reader.bounded(AT_LEAST, "'>='", ON) else 1
-        return cls(k, reader.quasi_identifier())
 
     def formula(self, values: ValueCounts) -> Formula:
         return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)")

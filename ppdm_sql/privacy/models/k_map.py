@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Self
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS
-from ppdm_sql.privacy.reader import AT_LEAST, ON, PopulationTable, Reader
-from ppdm_sql.privacy.requirement import (
-    Audited,
-    AuditStep,
-    ClassRequirement,
-    Counts,
-    check_columns,
-    check_reachable,
-)
+from ppdm_sql.privacy.reader import PopulationTable, Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, PopulationRequirement, check_reachable
+
+
+def _too_small(k: int) -> InvalidOption:
+    return InvalidOption(f"k-map = {k} is below 1.", "Give a whole number such as k-map >= 5.")
+
+
+def _at_least_one(reader: Reader) -> int:
+    k = reader.whole()
+    if not k:
+        raise _too_small(k)
+    return k
 
 
 @dataclass(frozen=True)
-class KMap(ClassRequirement):
+class KMap(PopulationRequirement):
     """Every class of the table is shared by at least ``k`` records of a population.
 
     Source: Sweeney 2002. A class of the population only shrinks under refinement, and one that it lacks stays
@@ -33,9 +36,9 @@ class KMap(ClassRequirement):
     everybody: PopulationTable
 
     opening = re.compile(r"k-map(?=\s*[<>=≤≥]|\s+on(?![\w$]))", re.IGNORECASE)
+    number, loosest = _at_least_one, 0
     example = "k-map >= 5 on Sex, Job in population"
     other_spelling = r"\bk.?map"
-    counts = Counts.POPULATION
     worst = "min"
     form = "k-map"
     measured = "smallest class of the population"
@@ -44,25 +47,11 @@ class KMap(ClassRequirement):
     against_words = "{:.0f} of {:.0f} records of the population"
     counts_table = False
     monotone_persons = True
-    macro = "presence"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.k < 0:
             raise _too_small(self.k)
         check_reachable("k-map", self.k)
-        check_columns(self)
-
-    @classmethod
-    def read_on(cls, reader: Reader, word: str) -> Self:
-        limited = reader.bounded(AT_LEAST, "'>='", ON)
-        k = reader.whole() if limited else 0
-        if limited and not k:
-            raise _too_small(k)
-        return cls(k, *reader.in_population())
-
-    @property
-    def population(self) -> PopulationTable:
-        return self.everybody
 
     def formula(self, values: ValueCounts) -> Formula:
         """The records of the smallest class of the population that the table has records in."""
@@ -85,7 +74,3 @@ class KMap(ClassRequirement):
             )
         still = f"the smallest class has only {reached:.0f} records of the population."
         return still, f"Ask for k-map <= {reached:.0f}"
-
-
-def _too_small(k: int) -> InvalidOption:
-    return InvalidOption(f"k-map = {k} is below 1.", "Give a whole number such as k-map >= 5.")

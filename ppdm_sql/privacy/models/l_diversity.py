@@ -12,18 +12,11 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS, entropy_limit
 from ppdm_sql.privacy.quoting import number_text
-from ppdm_sql.privacy.reader import AT_LEAST, OF, Reader
-from ppdm_sql.privacy.requirement import (
-    Audited,
-    AuditStep,
-    DistributionRequirement,
-    check_columns,
-    check_reachable,
-)
+from ppdm_sql.privacy.reader import Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_reachable
 
 _WITHOUT_KIND = re.compile(r"l(?=\s*[<>=≤≥])", re.IGNORECASE)
 _WITHOUT_LIMIT = re.compile(r"l(?=\s+of(?![\w$]))", re.IGNORECASE)
-_LETTER = re.compile("l", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,8 @@ class LDiversity(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
-    opening = re.compile(r"(distinct|entropy)(?=\s+l(?![\w$]))", re.IGNORECASE)
+    opening = re.compile(rf"(?:distinct|entropy)\s+l(?![\w$])|{_WITHOUT_LIMIT.pattern}", re.IGNORECASE)
+    number, loosest = Reader.fraction, Fraction(1)
     example = "distinct l >= 3 of Disease on Sex, Job"
     other_spelling = "divers"
     worst = "min"
@@ -66,7 +60,7 @@ class LDiversity(DistributionRequirement):
         "entropy_l": "exp of their entropy in nats: as many values, were all equally frequent; to 12 places",
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.l < 1:
             raise InvalidOption(f"l = {number_text(self.l)} is below 1.", "Give a number such as l >= 3.")
         if self.kind == "distinct" and self.l.denominator != 1:
@@ -75,7 +69,6 @@ class LDiversity(DistributionRequirement):
                 "Give a whole number such as distinct l >= 3, or ask for entropy l.",
             )
         check_reachable("l", self.l)
-        check_columns(self)
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
@@ -84,15 +77,12 @@ class LDiversity(DistributionRequirement):
         if (without_limit and not reader.limitless) or reader.follows(_WITHOUT_KIND):
             reader.example = cls.example
             raise reader.error("'distinct' or 'entropy'")
-        return cls.read_on(reader, "distinct") if without_limit else super().read(reader)
+        return super().read(reader)
 
     @classmethod
     def read_on(cls, reader: Reader, word: str) -> Self:
-        reader.example = cls.example
-        reader.expect(_LETTER, "'l'")
-        limited = reader.bounded(AT_LEAST, "'>='", OF)
-        least = reader.fraction() if limited else Fraction(1)
-        return cls("entropy" if word == "entropy" else "distinct", least, **reader.distribution())
+        kind: Literal["distinct", "entropy"] = "entropy" if word.startswith("entropy") else "distinct"
+        return cls(kind, cls.read_limit(reader), **cls.read_columns(reader))
 
     @property
     def monotone_persons(self) -> bool:  # type: ignore[override]

@@ -13,7 +13,7 @@ from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import FINEST, SHARES, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import name_list, percent
 from ppdm_sql.privacy.reader import AT_LEAST, AT_MOST, ON, PopulationTable, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_columns
+from ppdm_sql.privacy.requirement import Audited, AuditStep, PopulationRequirement
 
 _TO = re.compile(r"to(?![\w$])", re.IGNORECASE)
 _DECIMALS = 9
@@ -21,7 +21,7 @@ _DECIMALS = 9
 
 
 @dataclass(frozen=True)
-class DeltaPresence(ClassRequirement):
+class DeltaPresence(PopulationRequirement):
     """Whoever knows a person of the population is nearly as unsure as before whether the table holds them.
 
     Of the records of the population with the same values, the share that the table holds is between ``low``
@@ -39,24 +39,21 @@ class DeltaPresence(ClassRequirement):
     opening = re.compile(r"presence(?=\s*[<>=≤≥]|\s+[.\d]|\s+on(?![\w$]))", re.IGNORECASE)
     example = "presence 1% to 50% on Sex, Job in population"
     other_spelling = "presence"
-    counts = Counts.POPULATION
     form = "presence"
     amount_words = "a presence of {:.6g} %"
     against_words = "a presence of {:.4g}% of {:.4g}%"
     scale = 100
-    macro = "presence"
     macro_results = {
         "population_records": "records of the population with these values; k-map asks for k in each class",
         "presence": "records over population_records, infinite where the population has none",
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 <= self.low <= self.high <= 1 or not self.high:
             raise InvalidOption(
                 f"A presence of {percent(self.low)} to {percent(self.high)} is no range within 0 and 100%.",
                 "Give the smaller share first, such as presence 1% to 50%, or one limit: presence <= 50%.",
             )
-        check_columns(self)
 
     @classmethod
     def read_on(cls, reader: Reader, word: str) -> Self:
@@ -71,7 +68,7 @@ class DeltaPresence(ClassRequirement):
             low = reader.share()
             reader.expect(_TO, "'to'")
             high = reader.share()
-        return cls(low, high, *reader.in_population())
+        return cls(low, high, **cls.read_columns(reader))
 
     def limited(self) -> str:
         if not self.low:
@@ -88,10 +85,6 @@ class DeltaPresence(ClassRequirement):
     @property
     def limit(self) -> Fraction:
         return self.low if self.worst == "min" else self.high
-
-    @property
-    def population(self) -> PopulationTable:
-        return self.everybody
 
     def sides(self) -> tuple[DeltaPresence, ...]:
         """Give the limit on the largest share, which finds what the population lacks, and on the smallest."""

@@ -13,7 +13,7 @@ from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import LARGEST, MOST_RECORDS, below, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
 from ppdm_sql.privacy.reader import COMMA, EQUALS, UNLIMITED, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement
 
 _C = re.compile(r"c(?![\w$])", re.IGNORECASE)
 _L = re.compile(r"l(?![\w$])", re.IGNORECASE)
@@ -49,7 +49,7 @@ class RecursiveDiversity(DistributionRequirement):
         "recursive_c": "the ratio, which c has to exceed; infinite where the class has fewer than l values"
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 < self.c <= UNLIMITED:
             raise InvalidOption(
                 f"c = {number_text(self.c)} is {'too large' if self.c > 0 else 'not above 0'}.",
@@ -60,7 +60,6 @@ class RecursiveDiversity(DistributionRequirement):
                 f"recursive l = {self.l} {'asks for nothing' if self.l < 2 else 'is too large'}.",
                 "Give a whole number from 2 on, such as recursive c = 3, l = 2.",
             )
-        check_columns(self)
 
     @classmethod
     def read_on(cls, reader: Reader, word: str) -> Self:
@@ -71,7 +70,7 @@ class RecursiveDiversity(DistributionRequirement):
             reader.expect(COMMA, "','")
         reader.expect(_L, "'l'")
         reader.expect(EQUALS, "'='")
-        return cls(c, reader.whole(), **reader.distribution())
+        return cls(c, reader.whole(), **cls.read_columns(reader))
 
     @property
     def form(self) -> str:

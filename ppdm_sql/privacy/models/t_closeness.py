@@ -6,15 +6,14 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Self
 
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, fraction, rounded_up
 from ppdm_sql.privacy.quoting import number_text
-from ppdm_sql.privacy.reader import AT_MOST, OF, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+from ppdm_sql.privacy.reader import Reader
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class TCloseness(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     opening = re.compile(r"t(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
+    number, loosest = Reader.share, Fraction(1)
     example = "t <= 0.2 of Disease on Sex, Job"
     other_spelling = "close"
     worst = "max"
@@ -59,18 +59,11 @@ class TCloseness(DistributionRequirement):
         "ordered_distance": "the way over the values in order, NULL last; NULL for texts and other types",
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 <= self.t <= 1:
             raise InvalidOption(
                 f"t = {number_text(self.t)} is outside [0, 1].", "Give a fraction such as t <= 0.2."
             )
-        check_columns(self)
-
-    @classmethod
-    def read_on(cls, reader: Reader, word: str) -> Self:
-        limited = reader.bounded(AT_MOST, "'<='", OF)
-        most = reader.share() if limited else Fraction(1)
-        return cls(most, **reader.distribution())
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest distance: the ordered one for numbers and dates, else all values equally far apart."""

@@ -14,7 +14,7 @@ from ppdm_sql.privacy.level import read_level
 from ppdm_sql.privacy.limits import FINEST, at_most, rounded_up
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, percent, quote_name, quote_value
 from ppdm_sql.privacy.reader import AT_MOST, CLOSE, EQUALS, IN, OPEN, Reader
-from ppdm_sql.privacy.requirement import Audited, AuditStep, Counts, OfLevel, Requirement, check_columns
+from ppdm_sql.privacy.requirement import Audited, AuditStep, Counts, OfLevel, Requirement
 
 _ARROW = re.compile("->|→")
 _END = re.compile(r"\Z")
@@ -64,7 +64,7 @@ class Template(OfLevel):
         "confidence": "records over class_records, in (0, 1]",
     }
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if not 0 < self.threshold <= 1:
             raise InvalidOption(
                 f"The threshold {number_text(self.threshold)} on {self.sensitive!r} is outside (0, 1].",
@@ -77,7 +77,6 @@ class Template(OfLevel):
                     "Name the values, or leave the value part out to protect every value.",
                 )
             object.__setattr__(self, "values", tuple(dict.fromkeys(self.values)))
-        check_columns(self)
 
     @classmethod
     def read_on(cls, reader: Reader, word: str) -> Self:
