@@ -7,7 +7,6 @@ rows as they would be released; no sentence holds a cell.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -153,85 +152,55 @@ def _rounded(number: int) -> str:
 # -- what is told of the released rows ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SingledOut:
-    """Records that nobody shares what is released with."""
+def singled_out(
+    engine: Engine,
+    released: exp.Select,
+    treatments: Mapping[str, str],
+    *,
+    known: Sequence[str] = (),
+    count: str | None = None,
+    person: str | None = None,
+) -> str | None:
+    """Say how many are alone by what is released as it is, and by what others know, where they are many."""
+    masked = [name for name, how in treatments.items() if how in MASKED]
+    clear = [name for name, how in treatments.items() if how in CLEAR and name not in known]
+    if not clear:
+        return None
+    # a number for what stands beside the clear columns, and one for each of their values
+    codes = {name: f"c{place}" for place, name in enumerate(clear)}
+    hashed = sql(
+        "SELECT {beside} AS beside, {clear}, {records} AS records, {person} AS person FROM {rows} AS s",
+        beside=fingerprint([column(name, "s") for name in (*masked, *known)]),
+        clear=[sql("hash({v}) AS {c}", v=column(name, "s"), c=column(code)) for name, code in codes.items()],
+        records=1 if count is None else column(count, "s"),
+        person=sql("NULL") if person is None else column(person, "s"),
+        rows=engine.overlay(released),
+    )
+    rows, values = engine.materialize("hashed", hashed), {"persons": person is not None}
 
-    share: float  # of all records, in (0, 1]
-    # those released as they are that it takes, and those that others are taken to know
-    columns: tuple[str, ...]
-    beside: bool  # whether labels of masked columns are part of it, too
-    counted: str  # ``record`` or ``person``: who no other one is like
-
-    def __str__(self) -> str:
-        *most, last = map(repr, self.columns)
-        named = f"{', '.join(most)} and {last}" if most else last
-        labels = "labels and the same " if self.beside else ""
-        return (
-            f"{_per_cent(self.share)} of the records can be singled out: no other {self.counted} "
-            f"has the same {labels}{'value' if not most else 'values'} of {named}."
-        )
-
-
-class ReleasedRows:
-    """The rows of a release, to be looked at by what became of their columns."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        rows: exp.Select,
-        treatments: Mapping[str, str],
-        *,
-        known: Sequence[str] = (),
-        count: str | None = None,
-        person: str | None = None,
-    ) -> None:
-        self._engine, self._known, self._count, self._person = engine, known, count, person
-        self._masked = [name for name, how in treatments.items() if how in MASKED]
-        self._clear = [name for name, how in treatments.items() if how in CLEAR and name not in known]
-        self._rows = engine.overlay(rows)
-
-    def singled_out(self) -> SingledOut | None:
-        """Say who is alone by what is released as it is, where they are many."""
-        # Columns that single out many one by one, beside the masked ones, are named; else all are.
-        if not self._clear:
-            return None
-        rows = self._hashed()
-        alone, records = self._alone(rows, self._clear)
-        least = max(CONSIDERABLE * records, FEWEST_ALONE)
-        if alone < least:
-            return None
-        least += self._alone(rows, ())[0]
-        if alone < least:
-            return None
-        each = [name for name in self._clear if self._alone(rows, [name])[0] >= least]
-        named = each if 0 < len(each) < len(self._clear) else self._clear
-        alone = alone if named is self._clear else self._alone(rows, named)[0]
-        counted = "record" if self._person is None else "person"
-        return SingledOut(alone / records, (*self._known, *named), bool(self._masked), counted)
-
-    def _hashed(self) -> Table:
-        """Write a number for what stands beside the clear columns, and one for each of their values."""
-        hashed = sql(
-            "SELECT {beside} AS beside, {clear}, {records} AS records, {person} AS person FROM {rows} AS s",
-            beside=fingerprint([column(name, "s") for name in (*self._masked, *self._known)]),
-            clear=[
-                sql("hash({c}) AS c{place}", c=column(name, "s"), place=place)
-                for place, name in enumerate(self._clear)
-            ],
-            records=1 if self._count is None else column(self._count, "s"),
-            person=sql("NULL") if self._person is None else column(self._person, "s"),
-            rows=self._rows,
-        )
-        return self._engine.materialize("hashed", hashed)
-
-    def _alone(self, rows: Table, names: Collection[str]) -> tuple[int, int]:
+    def alone(names: Collection[str]) -> tuple[int, int]:
         """Count the records that are alone by what is beside and some clear columns, and all."""
-        columns = {"shown": ["beside", *(f"c{self._clear.index(name)}" for name in names)]}
-        values = {"persons": self._person is not None}
+        columns = {"shown": ["beside", *(codes[name] for name in names)]}
         text = bind("audit/records_alone", tables={"hashed": rows}, columns=columns, values=values)
-        ((alone, records),) = self._engine.query(text, step="records_alone")
-        return int(alone), int(records)
+        ((number, records),) = engine.query(text, step="records_alone")
+        return int(number), int(records)
+
+    number, records = alone(clear)
+    least = max(CONSIDERABLE * records, FEWEST_ALONE)
+    if number < least:
+        return None
+    least += alone(())[0]
+    if number < least:
+        return None
+    # columns that single out many one by one, beside the masked ones, are named; else all are
+    each = [name for name in clear if alone([name])[0] >= least]
+    if 0 < len(each) < len(clear):
+        clear, number = each, alone(each)[0]
+    *most, last = map(repr, (*known, *clear))
+    named = f"values of {', '.join(most)} and {last}" if most else f"value of {last}"
+    counted, labels = "record" if person is None else "person", "labels and the same " if masked else ""
+    share = _per_cent(number / records)
+    return f"{share} of the records can be singled out: no other {counted} has the same {labels}{named}."
 
 
 def too_small(number: int, of: str, k: int, columns: int) -> str | None:

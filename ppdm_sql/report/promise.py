@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from ppdm_sql.audit import Identifiable, audit
-from ppdm_sql.audit.before_publishing import ReleasedRows
+from ppdm_sql.audit.before_publishing import singled_out
 from ppdm_sql.audit.model import ClassSizes, Finding
 from ppdm_sql.engine.names import Table
 from ppdm_sql.privacy import Requirement, requirement_of
@@ -156,8 +156,8 @@ def alone(subject: Subject) -> list[str]:
         return []
     person = next(iter(shape.people), None)
     of = subject.engine, shape.owned_rows(), treatments
-    notice = ReleasedRows(*of, count=shape.count, person=person).singled_out()
-    return [] if notice is None else [str(notice)]
+    notice = singled_out(*of, count=shape.count, person=person)
+    return [] if notice is None else [notice]
 
 
 def curves(subject: Subject) -> list[Picture]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sqlglot import exp
 
-from ppdm_sql.audit.before_publishing import ReleasedRows, refuse_identifiers
+from ppdm_sql.audit.before_publishing import refuse_identifiers, singled_out
 from ppdm_sql.audit.comparing import accept_moved
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns, exact_table
@@ -368,8 +368,8 @@ class Run(ABC, Generic[Transformed]):
         """Tell who is alone by what is released as it is."""
         treatments = {item.name: item.treatment for item in draft.columns}
         of, count = (self.engine, rows, treatments), draft.count
-        found = ReleasedRows(*of, known=self.known, count=count, person=draft.person)
-        if (alone := found.singled_out()) is not None:
+        alone = singled_out(*of, known=self.known, count=count, person=draft.person)
+        if alone is not None:
             self.progress.notice(
                 f"{alone} Where others may know such values, name the columns in a requirement, "
                 "bin them in a view, or leave them out."
