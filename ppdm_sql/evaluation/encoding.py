@@ -6,10 +6,11 @@ symbol, NULL and names of groups, is a category.
 
 Working tables made here, all temporary:
 
-- ``collapsed``: ``v0, v1, ...`` (the features), ``label`` (the class, as text), ``records``;
+- ``collapsed``: ``v0, v1, ...`` (the features), ``label`` (the class, as text), ``person`` (as text; NULL
+  where persons are not told apart), ``records``;
 - ``ordinals`` of each column: ``value, ordinal``, see ``sql/evaluation/ordinals.sql``;
 - ``coded``: ``number`` (of the row), ``x0, x1, ...``, ``label`` (class from 0; -1 where training does not
-  know it), ``records``.
+  know it), ``person``, ``records``.
 """
 
 from __future__ import annotations
@@ -140,35 +141,27 @@ class Rows:
 
 def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     """Count the records of each combination of features and class, in one scan of the rows."""
-    view = engine.overlay(feature_rows(rows, features))
+    who = [column(name, "s") for name in rows.person]  # as a text that two persons never share
+    named = {f"v{place}": f.value(rows.columns[place]) for place, f in enumerate(features)}
+    named["label"] = exp.cast(column(rows.label, "s"), "TEXT")
+    records = sql("1") if rows.count is None else column(rows.count, "s")
+    shown = sql(
+        "SELECT {shown}, {person} AS person, {records} AS counted FROM {source} WHERE {records} > 0",
+        shown=[alias(value, name) for name, value in named.items()],
+        person=sql("row({who})::TEXT", who=who) if who else sql("NULL::TEXT"),
+        records=records,
+        source=rows.source,
+    )
+    view = engine.overlay(shown)
     # GROUP BY follows collations, which would merge texts that differ
     texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
-    names = [*(f"v{place}" for place in range(len(features))), "label", *(["person"] if rows.person else [])]
-    exact = {name: column(name, "s") for name in names} | exact_values(engine, view, texts)
+    exact = {name: column(name, "s") for name in (*named, "person")} | exact_values(engine, view, texts)
     counting = sql(
-        "SELECT {values}, {records}::BIGINT AS records FROM {view} AS s GROUP BY ALL",
+        "SELECT {values}, sum(s.counted)::BIGINT AS records FROM {view} AS s GROUP BY ALL",
         values=[alias(value, name) for name, value in exact.items()],
-        records=sql("count(*)") if rows.count is None else sql("sum(s.counted)"),
         view=view,
     )
     return engine.materialize("collapsed", counting)
-
-
-def feature_rows(rows: Rows, features: Sequence[Feature]) -> Statement:
-    """Select features and class as they are compared; rows that stand for no record are left out."""
-    pairs = zip(rows.columns, features, strict=True)
-    columns = [sql("{v} AS {n}", v=f.value(name), n=column(f"v{i}")) for i, (name, f) in enumerate(pairs)]
-    columns.append(sql("{label}::TEXT AS label", label=column(rows.label, "s")))
-    if rows.person:  # as a text that two persons never share
-        columns.append(sql("row({who})::TEXT AS person", who=[column(name, "s") for name in rows.person]))
-    if rows.count is None:
-        return sql("SELECT {shown} FROM {source}", shown=columns, source=rows.source)
-    return sql(
-        "SELECT {shown}, {count} AS counted FROM {source} WHERE {count} > 0",
-        shown=columns,
-        count=column(rows.count, "s"),
-        source=rows.source,
-    )
 
 
 def count_records(engine: Engine, table: Table) -> int:
@@ -185,7 +178,6 @@ class TrainTest:
     train: Table  # the source or the release
     test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
     swapped_label: bool  # whether the class is a column whose values were swapped
-    persons: bool = False  # whether a row is of one person, whose rows are in one fold
 
 
 class EncodedTables:
@@ -196,18 +188,30 @@ class EncodedTables:
 
     def __init__(self, engine: Engine, tables: TrainTest) -> None:
         self._engine, self._width = engine, len(tables.features)
-        self._step = "person_sample" if tables.persons else "sample"
         both = [tables.train] if tables.test is None else [tables.train, tables.test]
         ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(tables.features)]
         ordinals.append(self._ordinals("label", None, both))
-        coding = [coded_query(rows, ordinals, persons=tables.persons) for rows in both]
-        coded = [engine.materialize("coded", query) for query in coding]
+        coded = [engine.materialize("coded", coded_query(rows, ordinals)) for rows in both]
         self.train, self.test = coded[0], None if tables.test is None else coded[1]
 
     def _ordinals(self, name: str, feature: Feature | None, tables: Sequence[Table]) -> Table:
-        values = self._engine.materialize("feature_values", values_query(name, feature, tables))
-        numbering = bind("evaluation/ordinals", tables={"feature_values": values})
-        return self._engine.materialize("ordinals", numbering)
+        """Number the values of a column, those that training does not know too, by their order if any."""
+        part = "SELECT {v} AS value, {known} AS known FROM {t}"
+        both = [
+            sql(part, v=column(name), known=literal(not place), t=table) for place, table in enumerate(tables)
+        ]
+        values = sql(
+            """
+            SELECT v.value, v.known, {place} AS place
+            FROM (SELECT u.value, bool_or(u.known) AS known FROM ({both}) AS u GROUP BY u.value) AS v
+            """,
+            place=exp.null() if feature is None else feature.place(column("value", "v")),
+            both=joined(both, " UNION ALL "),
+        )
+        table = self._engine.materialize("feature_values", values)
+        return self._engine.materialize(
+            "ordinals", bind("evaluation/ordinals", tables={"feature_values": table})
+        )
 
     def sample(self, table: Table, *, seed: int, most: int, folds: int) -> Sample:
         """Draw records by lot, so many at most, and deal every class, or all persons, out to the folds.
@@ -217,7 +221,7 @@ class EncodedTables:
         features = [f"x{i}" for i in range(self._width)]
         values = {"seed": seed, "most": most, "folds": folds}
         columns = {"features": features}
-        drawing = bind(f"evaluation/{self._step}", tables={"coded": table}, columns=columns, values=values)
+        drawing = bind("evaluation/sample", tables={"coded": table}, columns=columns, values=values)
         arrays = self._engine.arrays(drawing, step="sample")
         rows = len(arrays["label"])
         numbers = np.column_stack([np.empty((rows, 0)), *(arrays[name] for name in features)])
@@ -225,28 +229,7 @@ class EncodedTables:
         return Sample(numbers, labels, records, fold)
 
 
-def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) -> Statement:
-    """Select the values of a column, whether training knows them, and their place in an order, if any."""
-    parts = [
-        sql(
-            "SELECT {v} AS value, {known} AS known FROM {t}",
-            v=column(name),
-            known=literal(not place),
-            t=table,
-        )
-        for place, table in enumerate(tables)
-    ]
-    return sql(
-        """
-        SELECT v.value, v.known, {place} AS place
-        FROM (SELECT u.value, bool_or(u.known) AS known FROM ({both}) AS u GROUP BY u.value) AS v
-        """,
-        place=exp.null() if feature is None else feature.place(column("value", "v")),
-        both=joined(parts, " UNION ALL "),
-    )
-
-
-def coded_query(rows: Table, ordinals: Sequence[Table], *, persons: bool = False) -> Statement:
+def coded_query(rows: Table, ordinals: Sequence[Table]) -> Statement:
     """Select rows with ordinals for values, the last for the class, numbered by what they hold."""
     names = [*(f"v{place}" for place in range(len(ordinals) - 1)), "label"]
     joins = [
@@ -261,7 +244,6 @@ def coded_query(rows: Table, ordinals: Sequence[Table], *, persons: bool = False
     ]
     *codes, label = (column("ordinal", f"o{place}") for place in range(len(ordinals)))
     values = {f"x{place}": code for place, code in enumerate(codes)}
-    person = [sql("r.person")] if persons else []
     return sql(
         """
         SELECT row_number() OVER (ORDER BY {order}) AS number, *
@@ -269,11 +251,11 @@ def coded_query(rows: Table, ordinals: Sequence[Table], *, persons: bool = False
             SELECT {values}, sum(r.records)::BIGINT AS records FROM {rows} AS r {joins} GROUP BY ALL
         ) AS c
         """,
-        order=[*map(column, values), column("label"), *([column("person")] if persons else [])],
+        order=[*map(column, values), column("label"), column("person")],
         values=[
             *(alias(value, name) for name, value in values.items()),
             sql("(-{label} - 1)::INT AS label", label=label),
-            *person,
+            sql("r.person"),
         ],
         rows=rows,
         joins=joined(joins, " "),

@@ -1,23 +1,26 @@
 -- differences | in: original, released | out: differences | grain: one row | params: plain VARCHAR[]
--- Combinations of what no method has masked, with their numbers of records, that only one table has.
-WITH original_counts AS (
+-- Combinations of what no method has masked of which both tables have other numbers of records, and those of which the
+-- release has more; and how many records it lacks. Where records were left out it may have fewer.
+WITH counts AS (
     SELECT
         COLUMNS(getvariable('plain')),
-        sum(o.records) AS records
+        o.records AS records
     FROM original AS o
-    GROUP BY ALL
-),
-released_counts AS (
+    UNION ALL
     SELECT
         COLUMNS(getvariable('plain')),
-        sum(r.records) AS records
+        -r.records AS records
     FROM released AS r
+),
+summed AS (
+    SELECT
+        COLUMNS(getvariable('plain')),
+        sum(c.records) AS records
+    FROM counts AS c
     GROUP BY ALL
 )
 SELECT
-    count(*) AS differences
-FROM (
-    (FROM original_counts EXCEPT FROM released_counts)
-    UNION ALL
-    (FROM released_counts EXCEPT FROM original_counts)
-) AS d;
+    count(*) FILTER (s.records <> 0) AS differences,
+    count(*) FILTER (s.records < 0) AS additions,
+    coalesce(sum(s.records), 0) AS missing_records
+FROM summed AS s;

@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from swap_releases import Heard
 
 import ppdm_sql
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
@@ -307,22 +308,16 @@ def test_seeds_differ_and_more_of_them_change_none(con: duckdb.DuckDBPyConnectio
     assert evaluate(con, seeds=1).rate("BE").deviation is None
 
 
-class Listening:
-    """A progress that remembers."""
+class Listening(Heard):
+    """A progress that remembers measures, too, and whether it was stopped."""
 
     def __init__(self) -> None:
-        self.notices: list[str] = []
+        super().__init__()
         self.updates: list[dict[str, object]] = []
-        self.running = False
-
-    def start(self, what: str) -> None:
         self.running = True
 
     def update(self, **measures: object) -> None:
         self.updates.append(measures)
-
-    def notice(self, text: str) -> None:
-        self.notices.append(text)
 
     def stop(self) -> None:
         self.running = False
