@@ -10,9 +10,12 @@ that they were made from, as the cut shows them; ``control``: records that were 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import product
+from math import sqrt
 
 from sqlglot import exp
 
@@ -22,7 +25,11 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, free_name, resolve, resolve_all
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
-from ppdm_sql.evaluation.evaluating import tree_class
+from ppdm_sql.evaluation.compared_tables import compared_rows
+from ppdm_sql.evaluation.encoding import EncodedTables, TrainTest
+from ppdm_sql.evaluation.evaluating import misclassified, tree_class
+from ppdm_sql.methods.perturbation.correlations import THRESHOLD, deviation
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, noise_of
 from ppdm_sql.options import AttackOptions
 from ppdm_sql.privacy import KAnonymity, Requirement
 from ppdm_sql.privacy.models.average_risk import AverageRisk
@@ -34,12 +41,24 @@ from ppdm_sql.release.composition import Composed, composed, others_of, quasi_id
 from ppdm_sql.release.control import changed, control_of, made_from
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.recoding import Recoding
-from ppdm_sql.risk.attempts import EXCEEDED, HOLDS, REFUTED, Attacks, Attempt, beside_control, verdict_of
+from ppdm_sql.risk.attempts import (
+    EXCEEDED,
+    HOLDS,
+    REFUTED,
+    Attacks,
+    Attempt,
+    beside_control,
+    verdict_of,
+    wilson,
+)
+from ppdm_sql.risk.minimality import minimality
 from ppdm_sql.sources import given, read_again
 
 SHOWN = ("suppressed", "generalized", "swapped", "sensitive", "class", "kept")
 """Treatments of columns that are compared with the source."""
 AS_IT_IS = ("sensitive", "class", "kept")
+MOST = 20_000
+"""Records of which trees are grown, and on which they are tried."""
 
 
 def attack(engine: Engine, release: Release, options: AttackOptions, progress: Progress) -> Attacks:
@@ -314,8 +333,6 @@ class _Attacking:
         return finding
 
     def _minimality(self) -> list[Attempt]:
-        from ppdm_sql.risk.minimality import minimality
-
         if self.others is None or self.known:
             return []
         attempts, untried = minimality(self.engine, self.row, self.shape, self.others)
@@ -371,31 +388,102 @@ class _Attacking:
     # -- models ---------------------------------------------------------------------------------
 
     def _trained(self) -> Iterator[Attempt]:
-        if self.others is None:
-            return
-        from ppdm_sql.risk.modelling import trained
-
-        of = self.engine, self.row, self.shape
-        for target in self._targets(self._everything_known()):
+        for target in () if self.others is None else self._targets(self._everything_known()):
             try:
                 tree_class()
-                yield trained(*of, target, (self.others, self.control), self.options.seed or 0)
+                yield self._guessed_by_tree(target)
             except PpdmError as cause:
                 self.untried.append(f"trained tree for {target}: {cause}")
 
-    def _modelled(self) -> Iterator[Attempt]:
-        from ppdm_sql.risk.modelling import averaged, filtered, settled_swaps
+    def _guessed_by_tree(self, target: str) -> Attempt:
+        """Train a tree on the released rows, and let it guess a column of who is known by all others."""
+        released = compared_rows(self.engine, self.row, self.shape, self.others, target)[1]
+        tried, guessed = self._tried(released, learns=True)
+        _, usual = self._tried(released, learns=False)
+        of = "trained tree", "every other released column", target, tried, guessed
+        attempt = Attempt(*of, baseline=usual / tried)
+        if self.control is not None:
+            others = compared_rows(self.engine, self.row, self.shape, self.control, target)[1]
+            number, right = self._tried(others, learns=True)
+            return beside_control(attempt, right, number)
+        if tried < MOST:
+            return attempt
+        low, high = wilson(guessed, tried)
+        return replace(attempt, interval=(low - usual / tried, high - usual / tried))
 
-        if self.row.method not in ("swap", "randomize"):
-            return
-        measures = {name: after for name, _, after in self.release.measures()}
+    def _tried(self, tables: TrainTest, *, learns: bool) -> tuple[int, int]:
+        """Count the records on which a tree is tried, and those that it guesses, or the usual value does."""
+        coded, seed = EncodedTables(self.engine, tables), self.options.seed or 0
+        assert coded.test is not None
+        train, test = (coded.sample(t, seed=seed, most=MOST, folds=1) for t in (coded.train, coded.test))
+        if not learns:
+            train, test = (one.part(one.folds >= 0, []) for one in (train, test))
+        number = int(test.records.sum())
+        with warnings.catch_warnings():  # what is guessed may have nearly as many values as there are records
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            return number, number - misclassified(train, test, seed)
+
+    def _modelled(self) -> Iterator[Attempt]:
         if self.row.method == "swap":
-            by = ", ".join(self.row.parameters.get("by") or ())
-            yield from settled_swaps(measures, self._treated("swapped"), by)
-            return
-        yield from filtered(measures, self._treated("randomized"), self.row.rows)
-        source = made_from(self.engine, self.row)
-        yield from averaged(self.engine, self.row, list(others_of(self.engine, source, self.row.release)))
+            yield from self._settled_swaps()
+        if self.row.method == "randomize":
+            yield from self._filtered()
+            yield from self._averaged()
+
+    def _measures(self) -> dict[str, float | None]:
+        return {name: after for name, _, after in self.release.measures()}
+
+    def _settled_swaps(self) -> Iterator[Attempt]:
+        """Tell how many changed records a model of the truth settles, as the run measured."""
+        measures, by = self._measures(), ", ".join(self.row.parameters.get("by") or ())
+        for name, unit in product(self._treated("swapped"), ("record", "person")):
+            changed = sum(
+                measures.get(f"{how} identifiable {unit}s changed: {name}") or 0
+                for how in ("uniquely", "collectively")
+            )
+            settled = measures.get(f"changed {unit}s settled by a modelling attacker: {name}")
+            if changed and settled is not None:
+                knows = f"{by}; how {name} depends on them"
+                yield Attempt("modelling", knows, f"which {unit}s were changed", int(changed), settled)
+
+    def _without_noise(
+        self, attack: str, knows: str, name: str, share: float, baseline: float, allowed: float
+    ) -> Attempt:
+        of = Attempt(attack, knows, f"{name} without its noise", self.row.rows, share=share)
+        verdict = verdict_of(share, allowed, EXCEEDED)
+        return replace(of, baseline=baseline, allowed=allowed, verdict=verdict)
+
+    def _filtered(self) -> Iterator[Attempt]:
+        """Tell what share of the noise all noisy columns remove together, beside each alone, as was measured.
+
+        Source: Kargupta, Datta, Wang, Sivakumar 2003, doi:10.1109/ICDM.2003.1250908.
+        """
+        measures, knows = self._measures(), "all noisy columns and their noise"
+        for name in self._treated("randomized"):
+            alone = measures.get(f"noise that a column alone can remove: {name}")
+            together = measures.get(f"noise that all noisy columns can remove: {name}")
+            if alone is not None and together is not None:
+                allowed = alone + THRESHOLD * (1 - alone)
+                yield self._without_noise("spectral filter", knows, name, together, alone, allowed)
+
+    def _averaged(self) -> Iterator[Attempt]:
+        """Tell what share of the noise is gone where values are averaged over several releases."""
+        noises: dict[object, tuple[CatalogueRow, dict[str, Noise]]] = {}
+        for one in (self.row, *others_of(self.engine, made_from(self.engine, self.row), self.row.release)):
+            # with one key noise is repeated, and without one it never is
+            key, *of = map(one.parameters.get, ("key fingerprint", "record", "person"))
+            known: object = one.release if key is None else (key, *map(str, of))
+            if one.method == "randomize" and known not in noises:
+                noises[known] = one, noise_of(self.engine, one.release)
+        (_, own), *others = noises.values()
+        for name, noise in own.items():
+            added = [(one.release, of[name]) for one, of in others if name in of]
+            beside = {release: of for release, of in added if isinstance(of, AdditiveNoise)}
+            if beside and isinstance(noise, AdditiveNoise):
+                precision = sum(1 / deviation(of) ** 2 for of in (noise, *beside.values()))
+                removed = 1 - 1 / sqrt(precision) / deviation(noise)
+                knows = f"which rows are of one record; has {', '.join(beside)}"
+                yield self._without_noise("averaging", knows, name, removed, 0.0, THRESHOLD)
 
     # -- bounds and partners --------------------------------------------------------------------
 
