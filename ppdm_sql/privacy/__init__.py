@@ -5,8 +5,8 @@ from ppdm_sql.privacy.models import parse, parse_all, parse_measure, parse_measu
 from ppdm_sql.privacy.models.k_anonymity import KAnonymity
 from ppdm_sql.privacy.models.l_diversity import LDiversity
 from ppdm_sql.privacy.models.t_closeness import TCloseness
-from ppdm_sql.privacy.models.template import Redundancy, Template, redundancies
-from ppdm_sql.privacy.quoting import Value, quote_name, quote_value
+from ppdm_sql.privacy.models.template import Template, redundancies
+from ppdm_sql.privacy.quoting import Value, quote_name
 from ppdm_sql.privacy.reader import PopulationTable
 from ppdm_sql.privacy.requirement import (
     Asked,
@@ -30,7 +30,6 @@ __all__ = [
     "LDiversity",
     "Measure",
     "PopulationTable",
-    "Redundancy",
     "Requirement",
     "TCloseness",
     "Template",
@@ -42,7 +41,6 @@ __all__ = [
     "parse_measures",
     "parse_names",
     "quote_name",
-    "quote_value",
     "redundancies",
     "requirement_of",
     "resolve",

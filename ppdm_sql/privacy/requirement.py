@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from ppdm_sql.engine.names import resolve as resolve_name
@@ -93,9 +92,7 @@ class Requirement(ABC):
     against_words: ClassVar[str]  # the same against its limit, such as ``{:.0f} of {:.0f} records``
     scale: ClassVar[int] = 1  # what a number is multiplied by to be written: 100 for per cent
     level: AnyLevel | None = None  # the level whose groups are counted in the place of single values
-    # the step of ``sql/macros`` that measures each class in SQL alone, and what its columns mean
-    macro: ClassVar[str | None] = None
-    macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    macro: ClassVar[str | None] = None  # the step of ``sql/macros`` that measures each class in SQL alone
 
     def __post_init__(self) -> None:
         self.check()

@@ -46,10 +46,6 @@ class BetaLikeness(DistributionRequirement):
     amount_words = "beta = {:.6g}"
     against_words = "a gain of {:.4g} of {:.4g}"
     macro = "likeness"
-    macro_results = {
-        "beta": "largest gain (p - q) / q of a value with the share p in the class and q in the table",
-        "enhanced": "whether no value gains more than -ln q, as the enhanced kind demands",
-    }
 
     def check(self) -> None:
         if not 0 <= self.beta <= UNLIMITED:

@@ -47,9 +47,6 @@ class DeltaDisclosure(DistributionRequirement):
     amount_words = "delta = {:.6g}"
     against_words = "a delta of {:.4g} of {:.4g}"
     macro = "disclosure"
-    macro_results = {
-        "delta": "largest |log2(p / q)| of a value; infinite where the class lacks a value of the table"
-    }
 
     def check(self) -> None:
         if not 0 <= self.delta <= UNLIMITED:

@@ -55,10 +55,6 @@ class LDiversity(DistributionRequirement):
     amount_words = "l = {:.6g}"
     against_words = "{:.4g} of {:.4g} values"
     macro = "diversity"
-    macro_results = {
-        "distinct_l": "number of different sensitive values",
-        "entropy_l": "exp of their entropy in nats: as many values, were all equally frequent; to 12 places",
-    }
 
     def check(self) -> None:
         if self.l < 1:

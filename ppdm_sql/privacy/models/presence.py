@@ -43,10 +43,6 @@ class DeltaPresence(PopulationRequirement):
     amount_words = "a presence of {:.6g} %"
     against_words = "a presence of {:.4g}% of {:.4g}%"
     scale = 100
-    macro_results = {
-        "population_records": "records of the population with these values; k-map asks for k in each class",
-        "presence": "records over population_records, infinite where the population has none",
-    }
 
     def check(self) -> None:
         if not 0 <= self.low <= self.high <= 1 or not self.high:

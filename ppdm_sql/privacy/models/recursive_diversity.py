@@ -45,9 +45,6 @@ class RecursiveDiversity(DistributionRequirement):
     amount_words = "a ratio of {:.6g}"
     against_words = "a ratio of {:.4g} of {:.4g}"
     macro = "recursive_diversity"
-    macro_results = {
-        "recursive_c": "the ratio, which c has to exceed; infinite where the class has fewer than l values"
-    }
 
     def check(self) -> None:
         if not 0 < self.c <= UNLIMITED:

@@ -53,11 +53,6 @@ class TCloseness(DistributionRequirement):
     limited_by = "t"
     amount_words = "t = {:.6g}"
     macro = "closeness"
-    macro_results = {
-        "t": "ordered_distance if there is one, else equal_distance, as `ppdm audit` takes it",
-        "equal_distance": "half the sum of the differences of all shares",
-        "ordered_distance": "the way over the values in order, NULL last; NULL for texts and other types",
-    }
 
     def check(self) -> None:
         if not 0 <= self.t <= 1:

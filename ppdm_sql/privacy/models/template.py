@@ -59,10 +59,6 @@ class Template(OfLevel):
     form = "template"
     measured = "confidence"
     macro = "confidence"
-    macro_results = {
-        "class_records": "records of the class, whatever their sensitive value",
-        "confidence": "records over class_records, in (0, 1]",
-    }
 
     def check(self) -> None:
         if not 0 < self.threshold <= 1:
