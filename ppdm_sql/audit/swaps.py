@@ -115,7 +115,7 @@ def audit_swap(engine: Engine, source: Table, released: Table, promise: SwapProm
     # are told apart by fingerprints.
     with engine.workspace():
         sides = engine.overlay(_sides(engine, source, released, promise))
-        values, strangers = _values(engine, sides, carried=bool(promise.carried))
+        values, strangers = _values(engine, sides)
         totals = _totals(engine, values, promise)
         margins = bind("audit/swap_margins", tables={"swap_sides": sides})
         ((shown_values, deviation),) = engine.query(margins, step="swap_margins")
@@ -144,7 +144,7 @@ def _sides(engine: Engine, source: Table, released: Table, promise: SwapPromise)
         (sql(rows, t=source, labels=labels, counts=counts), records),
         (sql(rows, t=released, labels=sql(""), counts=counts), records),
         (PATTERN, pattern, pattern),  # grouping by a number is several times faster
-        *([(CARRIED, carried, carried)] if promise.carried else []),
+        (CARRIED, carried, carried),
         ("value", fingerprint([text(true)]), fingerprint([text(value)])),
     )
 
@@ -158,12 +158,10 @@ def _binned(engine: Engine, source: Table, promise: SwapPromise, number: Sql) ->
     return sql("LEFT JOIN {binned} AS b ON b.value = {number}", binned=binned, number=number)
 
 
-def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]:
+def _values(engine: Engine, sides: Table) -> tuple[Table, int]:
     """Give the values of each pattern, and the number of finer combinations that are not as they were."""
-    fine = [PATTERN, CARRIED] if carried else [PATTERN]
+    fine = [PATTERN, CARRIED]
     cells = bind("audit/swap_cells", tables={"swap_sides": sides}, columns={"by": fine})
-    if not carried:
-        return engine.overlay(cells), 0
     tables = {"swap_cells": engine.materialize("swap_cells", cells)}
     values = bind("audit/swapped_values", tables=tables, columns={"by": [PATTERN]})
     return engine.overlay(values), moved_rows(engine, tables["swap_cells"], fine, sql("count(*)"))
