@@ -10,15 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
-from ppdm_sql.audit.judging import (
-    Judged,
-    count_inferences,
-    judgements,
-    questions,
-    summed_up,
-    template_groups,
-    worst_groups,
-)
+from ppdm_sql.audit.judging import count_inferences, finding, judge, questions, worst_groups
 from ppdm_sql.audit.model import Audit, Finding
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
@@ -26,7 +18,7 @@ from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.engine.source import count_column, person_columns, source_of
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
-from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
+from ppdm_sql.privacy import Asked, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.privacy.requirement import unknown_value
@@ -56,38 +48,33 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _AuditRun(engine, table, requirements, (), count, person=person, cut=cut).findings
-
-
-def judged_classes(
-    engine: Engine, table: Table, requirements: Sequence[Requirement], count: str
-) -> tuple[Collapsed, list[Judged]]:
-    """Judge every class of a table by each requirement; the working tables last as long as the workspace."""
-    run = _AuditRun(engine, table, requirements, (), count)
-    return run.collapsed, run.judged
+        return AuditRun(engine, table, requirements, count=count, person=person, cut=cut).findings
 
 
 def broken_classes(
-    engine: Engine, table: Table, requirements: Sequence[Requirement], person: Sequence[str]
+    engine: Engine,
+    table: Table,
+    requirements: Sequence[Requirement],
+    person: Sequence[str] = (),
+    count: str | None = None,
 ) -> list[tuple[tuple[str, ...], Table]]:
     """Give the classes of a table, of at least one row, that break a requirement.
 
     For each requirement that some class breaks its columns, and a working table of those classes, whose
     columns ``a0, a1, ...`` hold their values.
     """
-    run, found = _AuditRun(engine, table, requirements, (), None, person=person), []
+    run, found = AuditRun(engine, table, requirements, count=count, person=person), []
     for item in run.judged:
         names = item.question.requirement.attributes
         keys = [column(code) for code in run.collapsed.codes(names)]
         query = sql(
             "SELECT DISTINCT {values} FROM "
             "(SELECT *, min(atom) OVER (PARTITION BY {keys}) AS class FROM {atoms}) AS r "
-            "WHERE r.class IN (SELECT j.class FROM {t} AS j WHERE j.requirement = {n} AND j.violates)",
+            "WHERE r.class IN (SELECT j.class FROM {t} AS j WHERE j.violates)",
             values=[sql("{k} AS a{place}", k=key, place=place) for place, key in enumerate(keys)],
             keys=keys,
             atoms=run.collapsed.atoms,
             t=item.judgements,
-            n=item.question.number,
         )
         made = engine.materialize("broken_classes", query)
         found += [(names, made)] if engine.size(made) else []
@@ -139,7 +126,7 @@ def audit(
         names = [item.name for item in engine.columns(table)]
         measures = [resolve_measure(item, names, table=table.name) for item in requirements]
         known = KnownColumns(by, confidential, sensitive)
-        run = _AuditRun(engine, table, measures, quasi_identifier or (), count, known, person)
+        run = AuditRun(engine, table, measures, quasi_identifier or (), known, count=count, person=person)
         for finding in () if allow_absent else run.findings:
             if finding.absent_values:
                 (column,) = requirement_of(finding.requirement).sensitive_columns
@@ -204,7 +191,7 @@ def _known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -
     return KnownColumns(known, confidential, sensitive)
 
 
-class _AuditRun:
+class AuditRun:
     """One audit: the table, collapsed, and the requirements with every class judged by them."""
 
     def __init__(
@@ -212,9 +199,10 @@ class _AuditRun:
         engine: Engine,
         table: Table,
         requirements: Sequence[Asked],
-        quasi_identifier: Sequence[str],
-        count: str | None,
+        quasi_identifier: Sequence[str] = (),
         known: KnownColumns | None = None,
+        *,
+        count: str | None = None,
         person: Sequence[str] = (),
         cut: RecordedCut | None = None,
     ) -> None:
@@ -236,20 +224,13 @@ class _AuditRun:
         self.collapsed = Collapsed(engine, table, every, counted, self.person, cut)
         for together in self.groupings:
             self.collapsed.class_count(together)
-        self._types = dict(with_labels(every, columns))
-        self.templates = template_groups(self.collapsed, questioned, self._types)
-        judged = [item for group in self.templates for item in group.judge()]
-        judged += [
-            Judged(question, judgements(self.collapsed, question.requirement, self._types, question.number))
-            for question in questioned
-            if question.requirement.counts is not Counts.PROTECTED
-        ]
-        self.judged = sorted(judged, key=lambda item: item.question.number)
+        self.types = dict(with_labels(every, columns))
+        self.judged = [judge(self.collapsed, question, self.types) for question in questioned]
 
     @cached_property
     def findings(self) -> list[Finding]:
         """The judgements summed up, one finding per requirement."""
-        return summed_up(self.collapsed, self.judged)
+        return [finding(self.collapsed, item) for item in self.judged]
 
     def report(self, everybody: Population | None, thresholds: Sequence[Fraction], groups: int) -> Audit:
         from ppdm_sql.audit.exposure import class_sizes, exposure, identifiable, risks
@@ -262,8 +243,8 @@ class _AuditRun:
             worst=tuple(group for item in judged for group in worst_groups(collapsed, item, groups)),
             class_sizes=tuple(class_sizes(collapsed, qi) for qi in self.groupings),
             risks=tuple(risk for qi in self.groupings for risk in risks(collapsed, qi, everybody)),
-            inferences=count_inferences(collapsed, self.templates, thresholds),
+            inferences=count_inferences(collapsed, self.judged, thresholds),
             identifiable=tuple(identifiable(collapsed, name, known.by) for name in known.confidential),
-            exposure=exposure(collapsed, known.by, known.sensitive, self._types) if self._exposes else None,
+            exposure=exposure(collapsed, known.by, known.sensitive, self.types) if self._exposes else None,
             counted=collapsed.unit,
         )

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import starmap
 
 from ppdm_sql.audit.collapsing import Collapsed, stacked_classes
-from ppdm_sql.audit.judging import judgements
+from ppdm_sql.audit.judging import Question, judge
 from ppdm_sql.audit.model import (
     ITSELF,
     SMALL,
@@ -137,19 +138,11 @@ def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> 
     collapsed.class_count(by)
     tables, engine = {"cells": collapsed.cells(by, confidential)}, collapsed.engine
     text = bind("audit/identifiable_records", tables=tables)
-    ((unique, groups, grouped, other_patterns, others, values),) = engine.query(text, step="identifiable")
+    (found,) = engine.query(text, step="identifiable")
     listed = bind("audit/identifiable_values", tables=tables, values={"most": MOST_VALUES})
-    return Identifiable(
-        confidential=confidential,
-        by=tuple(by),
-        unique=unique,
-        groups=groups,
-        grouped=grouped,
-        other_patterns=other_patterns,
-        others=others,
-        values=values,
-        by_value=tuple(IdentifiableValue(*row) for row in engine.query(listed, step="identifiable_values")),
-    )
+    by_value = starmap(IdentifiableValue, engine.query(listed, step="identifiable_values"))
+    numbers = [*found, tuple(by_value)]
+    return Identifiable(confidential, tuple(by), *numbers)
 
 
 def smallest_linked(
@@ -174,21 +167,9 @@ def exposure(
     # Source: Sweeney 2002; Machanavajjhala et al. 2006; Li, Li, Venkatasubramanian 2007; Wang, Fung, Yu 2005.
     collapsed.class_count(by)
     text = bind("audit/class_summary", tables={"classes": collapsed.classes(by)}, values={"small": SMALL})
-    ((records, classes, smallest, median, mean, largest, alone, in_small),) = collapsed.engine.query(
-        text, step="class_summary"
-    )
-    return Exposure(
-        by=tuple(by),
-        records=int(records),
-        classes=classes,
-        smallest=smallest,
-        median=median,
-        mean=mean,
-        largest=largest,
-        alone=alone,
-        in_small=int(in_small),
-        sensitive=tuple(_sensitive(collapsed, by, name, types) for name in sensitive),
-    )
+    (found,) = collapsed.engine.query(text, step="class_summary")
+    numbers = [*found, tuple(_sensitive(collapsed, by, name, types) for name in sensitive)]
+    return Exposure(tuple(by), *numbers)
 
 
 def _sensitive(
@@ -209,15 +190,13 @@ def _sensitive(
         recursive_c=None if math.isinf(recursive_c) else recursive_c,
         equal_t=_worst(collapsed, closeness, {sensitive: "VARCHAR"}),
         ordered_t=_worst(collapsed, closeness, types) if is_ordered(types[sensitive]) else None,
-        by_value=tuple(
-            ValueConfidence(value, int(records), share, confidence, int(certain))
-            for value, records, share, confidence, certain, _ in rows
-        ),
+        by_value=tuple(ValueConfidence(*row[:-1]) for row in rows),
     )
 
 
 def _worst(collapsed: Collapsed, asked: Requirement, types: Mapping[str, str]) -> float:
     """Measure every class by a requirement, and give the worst."""
-    text = bind("audit/verdicts", tables={"judgements": judgements(collapsed, asked, types)})
-    ((_, _, least, most, *_),) = collapsed.engine.query(text, step="verdicts")
+    judgements = judge(collapsed, Question(asked, asked), types).judgements
+    text = bind("audit/verdicts", tables={"judgements": judgements})
+    ((_, least, most, *_),) = collapsed.engine.query(text, step="verdicts")
     return float(least if asked.worst == "min" else most)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from ppdm_sql.audit.auditing import judged_classes
+from ppdm_sql.audit.auditing import broken_classes
 from ppdm_sql.audit.comparing import (
     counted,
     counting,
@@ -306,33 +306,25 @@ def _settled(
         )
         for requirement in requirements
     ]
-    remaining, before = every, _records(engine, every)
-    while before:
-        remaining = _without_bad(engine, remaining, renamed, list(place.values()))
-        if (left := _records(engine, remaining)) == before:
+    remaining = every
+    while _records(engine, remaining):
+        broken = broken_classes(engine, remaining, renamed, count="records")
+        if not broken:
             break
-        before = left
+        good = [_in_none(names, classes) for names, classes in broken]
+        others = sql("SELECT r.* FROM {rows} AS r WHERE {good}", rows=remaining, good=joined(good, " AND "))
+        remaining = engine.materialize("kept_classes", others)
     return remaining
 
 
-def _without_bad(engine: Engine, rows: Table, asked: Sequence[Requirement], columns: Sequence[str]) -> Table:
-    """Judge the classes of some rows, and give the rows that are in none that breaks a requirement."""
-    collapsed, judged = judged_classes(engine, rows, asked, "records")
-    classes, good = list[Statement](), list[Statement]()
-    for number, item in enumerate(judged):
-        keys = [column(code) for code in collapsed.codes(item.question.requirement.attributes)]
-        classes.append(sql("min(atom) OVER (PARTITION BY {keys}) AS class{n}", keys=keys, n=number))
-        bad = "r.class{n} NOT IN (SELECT j.class FROM {t} AS j WHERE j.requirement = {asked} AND j.violates)"
-        good.append(sql(bad, n=number, t=item.judgements, asked=item.question.number))
-    codes = zip(columns, collapsed.codes(columns), strict=True)
-    others = sql(
-        "SELECT {shown}, r.records FROM (SELECT *, {classes} FROM {atoms}) AS r WHERE {good}",
-        shown=[sql("{c} AS {n}", c=column(code, "r"), n=column(name)) for name, code in codes],
-        classes=classes,
-        atoms=collapsed.atoms,
-        good=joined(good, " AND "),
-    )
-    return engine.materialize("kept_classes", others)
+def _in_none(names: Sequence[str], classes: Table) -> Statement:
+    """Tell that a row ``r`` is in none of some classes, by their values ``a0, a1, ...``."""
+    same = [
+        sql("r.{name} IS NOT DISTINCT FROM b.a{place}", name=column(name), place=place)
+        for place, name in enumerate(names)
+    ]
+    in_one = "NOT EXISTS (SELECT 1 FROM {classes} AS b WHERE {same})"
+    return sql(in_one, classes=classes, same=joined(same, " AND "))
 
 
 def _records(engine: Engine, table: Table) -> int:

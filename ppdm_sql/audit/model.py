@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ppdm_sql.privacy import Asked, Counts, Measure, Value, requirement_of
 from ppdm_sql.results import SHARE, Result, ResultTable
@@ -19,6 +19,7 @@ ITSELF = "the table itself"
 """What a risk names as its population where none was given."""
 SMALL = 5
 """Classes of fewer records are counted as small."""
+MEASURES = ("measure", "value", "what it says")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,13 @@ class Finding:
     # the protected values that do not occur, as they were written: perhaps misspellings
     absent_values: tuple[Value, ...] = ()
     counted: Counted = "records"  # whether records or persons were counted
+
+    def row(self) -> tuple[Any, ...]:
+        """Give its row of a table; what was only measured neither holds nor fails."""
+        if isinstance(self.requirement, Measure):
+            return str(self.requirement), None, None, self.reached, self.classes, None, None
+        violating = self.violating_classes, self.violating_records
+        return str(self.requirement), self.holds, self.limit, self.reached, self.classes, *violating
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,13 @@ class ClassSizes:
     # ``(smallest, largest, classes, records)``, for reading: 1 to 10, 11-20, 21-50, 51-100
     ranges: tuple[tuple[int, int, int, int], ...]
 
+    def table(self, on: str, counted: Counted) -> ResultTable:
+        """Give the class sizes in ranges; ``on`` names the columns."""
+        rows = [(str(low) if low == high else f"{low}-{high}", *both) for low, high, *both in self.ranges]
+        return ResultTable(f"Class sizes on {on}", ("class size", "classes", counted), rows)
 
-@dataclass(frozen=True)
-class Risk:
+
+class Risk(NamedTuple):
     """Re-identification risk under one quasi-identifier, from one attacker."""
 
     quasi_identifier: tuple[str, ...]  # its columns
@@ -81,6 +93,14 @@ class Risk:
     threshold: float  # that threshold
 
 
+def risk_table(risks: Sequence[Risk], on: str, counted: Counted) -> ResultTable:
+    """Give the risks under a quasi-identifier, which ``on`` names, an attacker a row."""
+    above = f"share above {risks[0].threshold:g}"
+    heading = ("attacker", "population", "average", "highest", f"{counted} at highest", above)
+    shares = dict.fromkeys(("average", "highest", above), SHARE)
+    return ResultTable(f"Re-identification risk on {on}", heading, [risk[1:-1] for risk in risks], shares)
+
+
 @dataclass(frozen=True)
 class Inferences:
     """Number of inferences from one channel to the values protected over it."""
@@ -90,9 +110,13 @@ class Inferences:
     # ``(threshold, pairs of group and value with a confidence strictly above it)``
     above: tuple[tuple[float, int], ...]
 
+    def table(self, on: str) -> ResultTable:
+        """Give the number of inferences above each confidence; ``on`` names the channel."""
+        title = f"Inferences from {on} to {', '.join(self.sensitive)}"
+        return ResultTable(title, ("confidence above", "inferences"), self.above, {"confidence above": SHARE})
 
-@dataclass(frozen=True)
-class IdentifiableValue:
+
+class IdentifiableValue(NamedTuple):
     """What there is of one confidential value; holds a cell, so it is for the owner."""
 
     value: Value  # the value as text, None being NULL
@@ -122,9 +146,23 @@ class Identifiable:
         """All records."""
         return self.unique + self.grouped + self.others
 
+    def tables(self, counted: Counted) -> list[ResultTable]:
+        """Give the identifiable records, in total and by value."""
+        totals = [
+            ("uniquely", self.unique, self.unique),
+            ("collectively", self.groups, self.grouped),
+            ("not", self.other_patterns, self.others),
+        ]
+        rows = [(status, patterns, records, records / self.records) for status, patterns, records in totals]
+        title = f"{self.confidential} identifiable by {', '.join(self.by)}"
+        heading = (self.confidential, "uniquely", "groups", "collectively", "not")
+        return [
+            ResultTable(title, ("identifiable", "patterns", counted, "share"), rows, {"share": SHARE}),
+            ResultTable(f"{title}, by value{_of(self)}", heading, self.by_value),
+        ]
 
-@dataclass(frozen=True)
-class ValueConfidence:
+
+class ValueConfidence(NamedTuple):
     """How surely a sensitive value can be inferred; holds a cell, so it is for the owner."""
 
     value: Value  # the value as text, None being NULL
@@ -149,6 +187,14 @@ class SensitiveExposure:
     ordered_t: float | None  # the same by the order of the values; None where they have none, as texts
     # one for each value, at most 100, those with the highest confidence first
     by_value: tuple[ValueConfidence, ...]
+
+    def tables(self, on: str, counted: Counted) -> list[ResultTable]:
+        names = (self.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
+        title = f"Confidence of each {self.sensitive} by {on}{_of(self)}"
+        return [
+            ResultTable(f"{self.sensitive} by {on}", MEASURES, self.measures()),
+            ResultTable(title, names, self.by_value, dict.fromkeys(names[2:4], SHARE)),
+        ]
 
     def measures(self) -> list[tuple[str, float | None, str]]:
         """List measure, value, and what it says."""
@@ -202,20 +248,14 @@ class Exposure:
 
     def tables(self, on: str, counted: Counted) -> list[ResultTable]:
         """Give the tables; ``on`` names the columns."""
-        heading = ("measure", "value", "what it says")
-        tables = [ResultTable(f"Classes of {on}", heading, self.measures(counted))]
-        for item in self.sensitive:
-            tables.append(ResultTable(f"{item.sensitive} by {on}", heading, item.measures()))
-            listed = len(item.by_value)
-            more = f", {listed} of {item.values} values" if listed < item.values else ""
-            rows: list[tuple[object, ...]] = [
-                (v.value, v.records, v.share, v.confidence, v.certain) for v in item.by_value
-            ]
-            names = (item.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
-            title = f"Confidence of each {item.sensitive} by {on}{more}"
-            shares = dict.fromkeys(names[2:4], SHARE)
-            tables.append(ResultTable(title, names, rows, shares))
-        return tables
+        of_sensitive = [table for item in self.sensitive for table in item.tables(on, counted)]
+        return [ResultTable(f"Classes of {on}", MEASURES, self.measures(counted)), *of_sensitive]
+
+
+def _of(item: Identifiable | SensitiveExposure) -> str:
+    """Say how many of the values of a column are listed, where it is not all."""
+    listed = len(item.by_value)
+    return f", {listed} of {item.values} values" if listed < item.values else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,24 +299,22 @@ class Audit(Result):
         """Give everything as tables; empty ones are left out."""
         heads = Heads(self.findings, self.counted)
         tables = [
-            lay_out_findings(self.findings, heads),
-            *lay_out_worst(self.worst, heads),
+            heads.findings(self.findings),
+            *heads.worst(self.worst),
             *(self.exposure.tables(heads.columns(self.exposure.by), self.counted) if self.exposure else []),
             *(self.profile.tables() if self.profile else []),
         ]
         for sizes in self.class_sizes:
             on = heads.columns(sizes.quasi_identifier)
             risks = [risk for risk in self.risks if risk.quasi_identifier == sizes.quasi_identifier]
-            tables += [lay_out_class_sizes(sizes, on, self.counted), lay_out_risks(risks, on, self.counted)]
-        tables += [lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
-        for item in self.identifiable:
-            tables += lay_out_identifiable(item, self.counted)
+            tables += [sizes.table(on, self.counted), risk_table(risks, on, self.counted)]
+        tables += [item.table(heads.columns(item.channel)) for item in self.inferences]
+        tables += [table for item in self.identifiable for table in item.tables(self.counted)]
         return [table for table in tables if table.rows]
 
 
 # -- tables ------------------------------------------------------------------------------------------
 
-_FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes")
 LONG = 80
 """Characters of a requirement or a list of columns that a title can hold."""
 
@@ -299,83 +337,28 @@ class Heads:
         asked = next(same, None) if len(text) > LONG else None
         return text if asked is None else f"the columns of {self.requirement(asked)}"
 
+    def findings(self, findings: Iterable[Finding]) -> ResultTable:
+        """List the requirements, each with what was reached."""
+        rows = [finding.row() for finding in findings]
+        heading: tuple[str, ...] = ("requirement", "holds", "limit", "reached", "classes")
+        heading = (*heading, "violating classes", f"violating {self.counted}")
+        if self.numbered:
+            heading, rows = ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
+        return ResultTable("Requirements", heading, rows, {"limit": "", "reached": ""})
 
-def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> ResultTable:
-    """List the requirements, each with what was reached."""
-    rows = [_finding(finding) for finding in findings]
-    heading: tuple[str, ...] = (*_FINDING, f"violating {heads.counted}")
-    if heads.numbered:
-        heading, rows = ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
-    return ResultTable("Requirements", heading, rows, {"limit": "", "reached": ""})
-
-
-def _finding(item: Finding) -> tuple[Any, ...]:
-    """Give a row; what was only measured neither holds nor fails."""
-    text = str(item.requirement)
-    if isinstance(item.requirement, Measure):
-        return text, None, None, item.reached, item.classes, None, None
-    violating = item.violating_classes, item.violating_records
-    return text, item.holds, item.limit, item.reached, item.classes, *violating
-
-
-def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[ResultTable]:
-    """List the worst groups of each requirement."""
-    tables: dict[str, tuple[Sequence[str], list[Any]]] = {}
-    for group in worst:
-        title = f"Worst groups of {heads.requirement(group.requirement)}"
-        infers = requirement_of(group.requirement).counts is Counts.PROTECTED
-        heading = (*group.columns, *(["inferred"] if infers else []), heads.counted, "reached", "violates")
-        inferred = (group.inferred,) if infers else ()
-        row = (*group.values, *inferred, group.records, group.reached, group.violates)
-        tables.setdefault(title, (heading, []))[1].append(row)
-    return [ResultTable(title, heading, rows) for title, (heading, rows) in tables.items()]
-
-
-def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted) -> ResultTable:
-    """Give the class sizes of a quasi-identifier, in ranges."""
-    rows = [
-        (str(low) if low == high else f"{low}-{high}", classes, records)
-        for low, high, classes, records in sizes.ranges
-    ]
-    return ResultTable(f"Class sizes on {on}", ("class size", "classes", counted), rows)
-
-
-def lay_out_risks(risks: list[Risk], on: str, counted: Counted) -> ResultTable:
-    """Give the risks under a quasi-identifier, an attacker a row."""
-    above = f"share above {risks[0].threshold:g}"
-    heading = ("attacker", "population", "average", "highest", f"{counted} at highest", above)
-    rows = [
-        (r.attacker, r.population, r.average, r.highest, r.records_at_highest, r.share_above) for r in risks
-    ]
-    shares = dict.fromkeys(("average", "highest", above), SHARE)
-    return ResultTable(f"Re-identification risk on {on}", heading, rows, shares)
-
-
-def lay_out_inferences(inferences: Inferences, on: str) -> ResultTable:
-    """Give the number of inferences above each confidence."""
-    title = f"Inferences from {on} to {', '.join(inferences.sensitive)}"
-    heading = ("confidence above", "inferences")
-    return ResultTable(title, heading, list(inferences.above), {heading[0]: SHARE})
-
-
-def lay_out_identifiable(item: Identifiable, counted: Counted) -> list[ResultTable]:
-    """Give the identifiable records of a confidential column, in total and by value."""
-    totals = [
-        ("uniquely", item.unique, item.unique),
-        ("collectively", item.groups, item.grouped),
-        ("not", item.other_patterns, item.others),
-    ]
-    rows = [(status, patterns, records, records / item.records) for status, patterns, records in totals]
-    title = f"{item.confidential} identifiable by {', '.join(item.by)}"
-    values = [(v.value, v.unique, v.groups, v.grouped, v.others) for v in item.by_value]
-    more = f", {len(values)} of {item.values} values" if len(values) < item.values else ""
-    heading = (item.confidential, "uniquely", "groups", "collectively", "not")
-    return [
-        ResultTable(title, ("identifiable", "patterns", counted, "share"), rows, {"share": SHARE}),
-        ResultTable(f"{title}, by value{more}", heading, values),
-    ]
+    def worst(self, worst: Iterable[Group]) -> list[ResultTable]:
+        """List the worst groups of each requirement."""
+        tables: dict[str, tuple[Sequence[str], list[Any]]] = {}
+        for group in worst:
+            title = f"Worst groups of {self.requirement(group.requirement)}"
+            infers = requirement_of(group.requirement).counts is Counts.PROTECTED
+            heading = (*group.columns, *["inferred"] * infers, self.counted, "reached", "violates")
+            inferred = [group.inferred] * infers
+            row = (*group.values, *inferred, group.records, group.reached, group.violates)
+            tables.setdefault(title, (heading, []))[1].append(row)
+        return [ResultTable(title, heading, rows) for title, (heading, rows) in tables.items()]
 
 
 def requirement_tables(findings: Sequence[Finding]) -> list[ResultTable]:
     """Give what was found of each requirement as a table; none where none was measured."""
-    return [lay_out_findings(findings, Heads(findings, findings[0].counted))] if findings else []
+    return [Heads(findings, findings[0].counted).findings(findings)] if findings else []

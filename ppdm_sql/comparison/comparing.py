@@ -14,8 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ppdm_sql.audit import findings
-from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.auditing import AuditRun
 from ppdm_sql.audit.exposure import class_sizes
 from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked, write_comparison
 from ppdm_sql.engine import Engine
@@ -360,19 +359,19 @@ def _numbers(
 ) -> ReleaseNumbers:
     """Measure rows by the audit's own steps; classes and templates in persons, if rows say whose they are.
 
-    Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
+    Cost: one scan of the rows, which collapses them, then scans of the classes.
     """
-    names = tuple(dict.fromkeys(name for columns in sets for name in columns))
-    rows, count, person = engine.overlay(shape.owned_rows()), shape.count, shape.people
-    collapsed = Collapsed(engine, rows, names, count, person)
-    sizes = [class_sizes(collapsed, columns).sizes for columns in sets]
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]
-    reached = [one.reached for one in findings(engine, rows, templates, count=count, person=person)]
+    asked = [*templates, *(KAnonymity(1, tuple(columns)) for columns in sets)]
+    rows = engine.overlay(shape.owned_rows())
+    run = AuditRun(engine, rows, asked, count=shape.count, person=shape.people)
+    sizes = [class_sizes(run.collapsed, columns).sizes for columns in sets]
+    reached = [finding.reached for finding in run.findings[: len(templates)]]
     smallest = min((one[0][0] for one in sizes), default=None)
     averages = [sum(classes for _, classes, _ in one) / sum(records for *_, records in one) for one in sizes]
     detail = next((after for name, _, after in measures if name == DETAIL), None)
     return ReleaseNumbers(
-        records=collapsed.size[1],
+        records=run.collapsed.size[1],
         smallest_class=smallest,
         highest_risk=None if smallest is None else 1 / smallest,
         average_risk=max(averages, default=None),

@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from ppdm_sql.audit.auditing import AuditRun
 from ppdm_sql.audit.collapsing import Collapsed, RecordedCut
 from ppdm_sql.audit.exposure import class_sizes
-from ppdm_sql.audit.judging import (
-    Judged,
-    judgements,
-    questions,
-    summed_up,
-    template_groups,
-    worst_groups,
-)
+from ppdm_sql.audit.judging import Judged, judge, questions, worst_groups
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
 from ppdm_sql.engine import Engine, Rows
-from ppdm_sql.engine.exact import exact_columns, exact_values
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.privacy import Counts, KAnonymity, Requirement
-from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.release import ReleasedColumn
 from ppdm_sql.release.labels import bin_label
 from ppdm_sql.release.layout import Shape
@@ -253,36 +246,18 @@ def measured(
     """
     if not requirements:
         return Measurements((), (), ())
-    columns = exact_columns(engine.columns(table))
-    asked = questions(requirements, [item.name for item in columns], table=table.name)
-    used = list(dict.fromkeys(chain(*(item.columns for item in asked))))
-    types = dict(with_labels(used, columns))
-    collapsed = Collapsed(engine, table, used, count, person, cut=cut)
-    for item in asked:
-        collapsed.class_count(item.requirement.attributes)
-    judged = [one for group in template_groups(collapsed, asked, types) for one in group.judge()]
-    judged += [
-        Judged(item, judgements(collapsed, item.requirement, types, item.number))
-        for item in asked
-        if item.requirement.counts is not Counts.PROTECTED
-    ]
-    judged.sort(key=lambda one: one.question.number)
-    groupings = {frozenset(item.requirement.attributes): item.requirement.attributes for item in asked}
-    sets = list(groupings.values())
+    run = AuditRun(engine, table, requirements, count=count, person=person, cut=cut)
     return Measurements(
-        tuple(summed_up(collapsed, judged)),
-        tuple(_reached(collapsed, one) for one in judged),
-        tuple(class_sizes(collapsed, names) for names in sets),
-        tuple(_smallest(collapsed, names, types, smallest) for names in sets) if smallest else (),
+        tuple(run.findings),
+        tuple(_reached(run.collapsed, one) for one in run.judged),
+        tuple(class_sizes(run.collapsed, names) for names in run.groupings),
+        tuple(_smallest(run, names, smallest) for names in run.groupings) if smallest else (),
     )
 
 
-def _smallest(
-    collapsed: Collapsed, names: tuple[str, ...], types: Mapping[str, str], most: int
-) -> tuple[Group, ...]:
-    (question,) = questions([KAnonymity(2, names)], list(types), table=collapsed.source.name)
-    judged = Judged(question, judgements(collapsed, question.requirement, types))
-    return tuple(worst_groups(collapsed, judged, most))
+def _smallest(run: AuditRun, names: tuple[str, ...], most: int) -> tuple[Group, ...]:
+    (question,) = questions([KAnonymity(2, names)], list(run.types), table=run.collapsed.source.name)
+    return tuple(worst_groups(run.collapsed, judge(run.collapsed, question, run.types), most))
 
 
 def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
@@ -290,7 +265,7 @@ def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
         return None
     width = bar_width(requirement)
-    values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}
+    values: dict[str, Scalar] = {"width": width, "bars": BARS}
     text = bind("report/reached_counts", tables={"judgements": judged.judgements}, values=values)
     rows = collapsed.engine.query(text, step="reached_counts")
     bars = {bar: (groups, records) for bar, groups, records in rows}

@@ -10,7 +10,7 @@ from ppdm_sql.audit.before_publishing import repeated_persons
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.column_kinds import Look
 from ppdm_sql.audit.exposure import class_sizes, population_of, risks
-from ppdm_sql.audit.model import LONG, ClassSizes, Counted, Risk, lay_out_class_sizes, lay_out_risks
+from ppdm_sql.audit.model import LONG, ClassSizes, Counted, Risk, risk_table
 from ppdm_sql.audit.profiling import ColumnProfile, column_profiles
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_values
@@ -116,8 +116,8 @@ class TableRisk(Result):
             self._identifying(),
             self._of_columns(),
             *self._of_sets(),
-            lay_out_class_sizes(self.sizes, on, self.counted),
-            lay_out_risks(list(self.risks), on, self.counted),
+            self.sizes.table(on, self.counted),
+            risk_table(self.risks, on, self.counted),
             *self._of_uniques(),
             ResultTable(
                 "Population uniques, estimated",

@@ -1,31 +1,25 @@
--- verdicts | in: judgements | out: verdicts | grain: one row per requirement and position | params: -
+-- verdicts | in: judgements | out: verdicts | grain: one row per position | params: -
 -- What the classes, judged one by one, say together. A class that violates a requirement for
--- several protected values counts once, in every row of the requirement.
-WITH violating_classes AS (
-    SELECT DISTINCT
-        j.requirement,
-        j.class,
-        j.class_records
-    FROM judgements AS j
-    WHERE j.violates
-),
-violations AS (
+-- several protected values counts once, in every row.
+WITH violations AS (
     SELECT
-        v.requirement,
         count(*) AS classes,
-        sum(v.class_records) AS records
-    FROM violating_classes AS v
-    GROUP BY v.requirement
+        CAST(coalesce(sum(v.class_records), 0) AS BIGINT) AS records
+    FROM (
+        SELECT DISTINCT
+            j.class,
+            j.class_records
+        FROM judgements AS j
+        WHERE j.violates
+    ) AS v
 )
 SELECT
-    j.requirement,
     j.position,
     min(j.reached) AS lowest,
     max(j.reached) AS highest,
-    coalesce(max(v.classes), 0) AS violating_classes,
-    CAST(coalesce(max(v.records), 0) AS BIGINT) AS violating_records
+    any_value(v.classes) AS violating_classes,
+    any_value(v.records) AS violating_records
 FROM judgements AS j
-LEFT JOIN violations AS v
-    ON j.requirement = v.requirement
-GROUP BY j.requirement, j.position
-ORDER BY j.requirement, j.position;
+CROSS JOIN violations AS v
+GROUP BY j.position
+ORDER BY j.position;

@@ -1,23 +1,13 @@
--- worst_groups | in: judgements, atoms | out: worst_groups | grain: one row per requirement, position and class | params: qi VARCHAR[], requirement INTEGER, sign INTEGER, groups INTEGER
+-- worst_groups | in: judgements, atoms | out: worst_groups | grain: one row per position and class | params: qi VARCHAR[], sign INTEGER, groups INTEGER
 -- The classes furthest on the wrong side of a requirement (sign 1: low is bad, -1: high is bad), by
 -- name: the only audit whose rows hold cells. Equals are sorted by their values.
-WITH requirement_judgements AS (
-    SELECT
-        j.position,
-        j.class,
-        j.class_records,
-        j.reached,
-        j.violates
-    FROM judgements AS j
-    WHERE j.requirement = param('requirement')
-)
 SELECT
     j.position,
     j.class_records,
     j.reached,
     j.violates,
     COLUMNS(getvariable('qi'))
-FROM requirement_judgements AS j
+FROM judgements AS j
 INNER JOIN atoms AS a
     ON j.class = a.atom
 ORDER BY

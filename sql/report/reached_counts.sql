@@ -1,4 +1,4 @@
--- reached_counts | in: judgements | out: reached_counts | grain: one row per bar | params: requirement INTEGER, width DOUBLE, bars INTEGER
+-- reached_counts | in: judgements | out: reached_counts | grain: one row per bar | params: width DOUBLE, bars INTEGER
 -- How many groups, and records in them, reach what of a requirement: bars of one width from 0, the last takes what is beyond.
 WITH worst_of_class AS (
     SELECT
@@ -6,7 +6,6 @@ WITH worst_of_class AS (
         j.class_records,
         max(j.reached) AS reached
     FROM judgements AS j
-    WHERE j.requirement = param('requirement')
     GROUP BY j.class, j.class_records
 )
 SELECT
