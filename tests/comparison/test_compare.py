@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,82 +31,76 @@ JOB_AND_SALARY = ["Job", "Salary"]
 HOSTILE = "a \"b\"; <script>'x'\u202e"
 
 
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with open_examples() as opened:
+        yield opened
+
+
 def staff(db: Database, **options: Any) -> Comparison:
     return db.compare("employees", quasi_identifier=JOB_AND_SALARY, **STAFF, **options)
 
 
 @pytest.mark.parametrize("method", ["tds", "hce-tdr"])
-def test_a_setting_reaches_what_its_release_reaches(method: str) -> None:
-    with open_examples() as db:
-        rows = staff(db, k=[2, 4, 8, 20], method=[method]).rows
-        assert len(rows) == 4
-        for place, row in enumerate(rows):
-            made = db.generalize(
-                "employees", list(row.requirements), method=method, into=f"safe{place}", **STAFF
-            )
-            measures = {m.measure: m.after for m in made.measures()}
-            found = row.numbers
-            assert found.detail_lost == 1 - measures["detail kept"]  # type: ignore[operator]
-            assert found.smallest_class == measures[f"smallest class: {row.requirements[0]}"]
-            assert found.average_risk == pytest.approx(1 / measures["average class size: Job, Salary"])  # type: ignore[operator]
-            assert (found.records, found.left_out) == (made.row().rows, 0)
+def test_a_setting_reaches_what_its_release_reaches(db: Database, method: str) -> None:
+    rows = staff(db, k=[2, 4, 8, 20], method=[method]).rows
+    assert len(rows) == 4
+    for place, row in enumerate(rows):
+        made = db.generalize("employees", list(row.requirements), method=method, into=f"safe{place}", **STAFF)
+        measures = {m.measure: m.after for m in made.measures()}
+        found = row.numbers
+        assert found.detail_lost == 1 - measures["detail kept"]  # type: ignore[operator]
+        assert found.smallest_class == measures[f"smallest class: {row.requirements[0]}"]
+        assert found.average_risk == pytest.approx(1 / measures["average class size: Job, Salary"])  # type: ignore[operator]
+        assert (found.records, found.left_out) == (made.row().rows, 0)
 
 
-def test_nothing_is_published_and_nothing_stays_behind() -> None:
-    with open_examples() as db:
-        before = db.engine.connection.sql("FROM duckdb_tables()").fetchall()
-        staff(db, k=[2, 4])
-        assert db.releases() == []
-        assert db.engine.connection.sql("FROM duckdb_tables()").fetchall() == before
+def test_nothing_is_published_and_nothing_stays_behind(db: Database) -> None:
+    before = db.engine.connection.sql("FROM duckdb_tables()").fetchall()
+    staff(db, k=[2, 4])
+    assert db.releases() == []
+    assert db.engine.connection.sql("FROM duckdb_tables()").fetchall() == before
 
 
-def test_the_best_setting_is_published_as_it_would_be_alone() -> None:
-    with open_examples() as db:
-        found = staff(db, k=[4, 20], keep_best="risk", into="best")
-        assert found.best is not None
-        least = min(found.rows, key=lambda row: row.numbers.highest_risk or 9)
-        assert found.best.row().requirements == least.requirements
-        assert found.best.verify().holds
+def test_the_best_setting_is_published_as_it_would_be_alone(db: Database) -> None:
+    found = staff(db, k=[4, 20], keep_best="risk", into="best")
+    assert found.best is not None
+    least = min(found.rows, key=lambda row: row.numbers.highest_risk or 9)
+    assert found.best.row().requirements == least.requirements
+    assert found.best.verify().holds
 
 
-def test_a_setting_that_cannot_be_met_says_so_and_the_others_stand() -> None:
-    with open_examples() as db:
-        met, unmet = staff(db, k=[4, 5000]).rows
-        assert (met.problem, unmet.numbers.records) == ("", None)
-        assert "k >= 5000" in unmet.problem
+def test_a_setting_that_cannot_be_met_says_so_and_the_others_stand(db: Database) -> None:
+    met, unmet = staff(db, k=[4, 5000]).rows
+    assert (met.problem, unmet.numbers.records) == ("", None)
+    assert "k >= 5000" in unmet.problem
 
 
-def test_a_method_that_cannot_be_asked_is_a_row_of_its_own() -> None:
-    with open_examples() as db:
-        require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
-        tds, hce, pda = db.compare(
-            "employees", require=require, method=["tds", "hce-tdr", "pda"], **STAFF
-        ).rows
-        assert tds.numbers.smallest_class is not None
-        assert (
-            hce.problem
-            == "HCE-TDR takes one quasi-identifier, and the requirements group by different columns."
-        )
-        assert pda.numbers.detail_lost is not None
+def test_a_method_that_cannot_be_asked_is_a_row_of_its_own(db: Database) -> None:
+    require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
+    tds, hce, pda = db.compare("employees", require=require, method=["tds", "hce-tdr", "pda"], **STAFF).rows
+    assert tds.numbers.smallest_class is not None
+    assert (
+        hce.problem == "HCE-TDR takes one quasi-identifier, and the requirements group by different columns."
+    )
+    assert pda.numbers.detail_lost is not None
 
 
-def test_requirements_without_a_limit_take_each_k() -> None:
-    with open_examples() as db:
-        asked = {name: item for name, item in STAFF.items() if name != "ranges"}
-        found = db.compare("employees", require=["k on Sex, Job", "k >= 2 on Job"], k=[3, 4], **asked)
-        assert [row.requirements for row in found.rows] == [
-            ("k >= 3 on Sex, Job", "k >= 2 on Job"),
-            ("k >= 4 on Sex, Job", "k >= 2 on Job"),
-        ]
+def test_requirements_without_a_limit_take_each_k(db: Database) -> None:
+    asked = {name: item for name, item in STAFF.items() if name != "ranges"}
+    found = db.compare("employees", require=["k on Sex, Job", "k >= 2 on Job"], k=[3, 4], **asked)
+    assert [row.requirements for row in found.rows] == [
+        ("k >= 3 on Sex, Job", "k >= 2 on Job"),
+        ("k >= 4 on Sex, Job", "k >= 2 on Job"),
+    ]
 
 
-def test_records_left_out_are_counted_and_cost_less_detail() -> None:
-    with open_examples() as db:
-        none, some = staff(db, k=8, suppress_records=["0", "20%"]).rows
-        assert (none.name, some.name) == ("0 left out", "20% left out")
-        assert none.numbers.left_out == 0 < (some.numbers.left_out or 0) <= 0.2 * 34
-        assert (some.numbers.smallest_class or 0) >= 8
-        assert 0 < (some.numbers.detail_lost or 0) <= (none.numbers.detail_lost or 0)
+def test_records_left_out_are_counted_and_cost_less_detail(db: Database) -> None:
+    none, some = staff(db, k=8, suppress_records=["0", "20%"]).rows
+    assert (none.name, some.name) == ("0 left out", "20% left out")
+    assert none.numbers.left_out == 0 < (some.numbers.left_out or 0) <= 0.2 * 34
+    assert (some.numbers.smallest_class or 0) >= 8
+    assert 0 < (some.numbers.detail_lost or 0) <= (none.numbers.detail_lost or 0)
 
 
 def test_leaving_records_out_is_not_free() -> None:
@@ -119,18 +114,17 @@ def test_leaving_records_out_is_not_free() -> None:
         assert found.numbers.detail_lost == pytest.approx(0.1)
 
 
-def test_templates_alone_are_compared_by_their_confidence() -> None:
-    with open_examples() as db:
-        asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]
-        found = db.compare(
-            "customers",
-            require=asked,
-            method=["pda", "tds"],
-            class_column="Rating",
-            count_column="n",
-            **QUIET,
-        )
-        assert all((row.numbers.confidence or 0) <= 0.5 for row in found.rows)
+def test_templates_alone_are_compared_by_their_confidence(db: Database) -> None:
+    asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]
+    found = db.compare(
+        "customers",
+        require=asked,
+        method=["pda", "tds"],
+        class_column="Rating",
+        count_column="n",
+        **QUIET,
+    )
+    assert all((row.numbers.confidence or 0) <= 0.5 for row in found.rows)
 
 
 @pytest.mark.parametrize(
@@ -145,19 +139,18 @@ def test_templates_alone_are_compared_by_their_confidence() -> None:
         ({"k": [2], "keep": ["Nonsense"]}, "Nonsense"),
     ],
 )
-def test_what_no_setting_can_be_asked_is_an_error(options: dict[str, Any], words: str) -> None:
-    with open_examples() as db, pytest.raises(ppdm_sql.PpdmError, match=words):
+def test_what_no_setting_can_be_asked_is_an_error(db: Database, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ppdm_sql.PpdmError, match=words):
         staff(db, **options)
 
 
-def test_nothing_to_keep_and_no_columns_for_k_are_errors() -> None:
-    with open_examples() as db:
-        with pytest.raises(ppdm_sql.InvalidOption, match="Nothing is said of what the settings keep"):
-            db.compare("employees", k=[2], **STAFF)
-        with pytest.raises(ppdm_sql.InvalidOption, match="no columns that it is about"):
-            db.compare("employees", k=[2], require=["k >= 2 on Job"], **STAFF)
-        with pytest.raises(ppdm_sql.InvalidOption, match="one table"):
-            db.compare(["employees", "customers"], quasi_identifier=["Job"], k=[2], **STAFF)
+def test_nothing_to_keep_and_no_columns_for_k_are_errors(db: Database) -> None:
+    with pytest.raises(ppdm_sql.InvalidOption, match="Nothing is said of what the settings keep"):
+        db.compare("employees", k=[2], **STAFF)
+    with pytest.raises(ppdm_sql.InvalidOption, match="no columns that it is about"):
+        db.compare("employees", k=[2], require=["k >= 2 on Job"], **STAFF)
+    with pytest.raises(ppdm_sql.InvalidOption, match="one table"):
+        db.compare(["employees", "customers"], quasi_identifier=["Job"], k=[2], **STAFF)
 
 
 class Interrupting(SilentProgress):
@@ -168,40 +161,37 @@ class Interrupting(SilentProgress):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_ctrl_c_gives_what_was_done_and_publishes_nothing() -> None:
-    with open_examples() as db:
-        options = STAFF | {"progress": Interrupting()}
-        found = db.compare(
-            "employees",
-            quasi_identifier=JOB_AND_SALARY,
-            k=[2, 4, 8, 20],
-            keep_best="loss",
-            into="x",
-            **options,
-        )
-        assert (found.interrupted, len(found.rows), found.best) == (True, 2, None)
-        assert db.releases() == []
-        assert len(staff(db, k=[2]).rows) == 1
+def test_ctrl_c_gives_what_was_done_and_publishes_nothing(db: Database) -> None:
+    options = STAFF | {"progress": Interrupting()}
+    found = db.compare(
+        "employees",
+        quasi_identifier=JOB_AND_SALARY,
+        k=[2, 4, 8, 20],
+        keep_best="loss",
+        into="x",
+        **options,
+    )
+    assert (found.interrupted, len(found.rows), found.best) == (True, 2, None)
+    assert db.releases() == []
+    assert len(staff(db, k=[2]).rows) == 1
 
 
-def test_releases_are_measured_by_the_columns_that_are_asked_for() -> None:
-    with open_examples() as db:
-        for k in (4, 20):
-            db.generalize("employees", [f"k >= {k} on Job, Salary"], into=f"safe{k}", **STAFF)
-        own = db.compare(["safe4", "safe20"], **QUIET)
-        assert [row.name for row in own.rows] == ["safe4", "safe20"]
-        tried = staff(db, k=[4, 20])
-        for one, other in zip(own.rows, tried.rows, strict=True):
-            assert one.numbers.smallest_class == other.numbers.smallest_class
-            assert one.numbers.detail_lost == other.numbers.detail_lost
-        by_job = db.compare(["safe4", "safe20"], quasi_identifier=["Job"], **QUIET)
-        assert by_job.rows[0].numbers.smallest_class >= own.rows[0].numbers.smallest_class  # type: ignore[operator]
+def test_releases_are_measured_by_the_columns_that_are_asked_for(db: Database) -> None:
+    for k in (4, 20):
+        db.generalize("employees", [f"k >= {k} on Job, Salary"], into=f"safe{k}", **STAFF)
+    own = db.compare(["safe4", "safe20"], **QUIET)
+    assert [row.name for row in own.rows] == ["safe4", "safe20"]
+    tried = staff(db, k=[4, 20])
+    for one, other in zip(own.rows, tried.rows, strict=True):
+        assert one.numbers.smallest_class == other.numbers.smallest_class
+        assert one.numbers.detail_lost == other.numbers.detail_lost
+    by_job = db.compare(["safe4", "safe20"], quasi_identifier=["Job"], **QUIET)
+    assert by_job.rows[0].numbers.smallest_class >= own.rows[0].numbers.smallest_class  # type: ignore[operator]
 
 
 def test_the_error_of_a_classifier_is_that_of_the_release() -> None:
-    con = duckdb.connect()
-    con.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 2 AS good FROM range(400) r (i)")
-    db = ppdm_sql.open(con)
+    db = ppdm_sql.open(duckdb.connect())
+    db.engine.connection.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 2 AS good FROM range(400) r (i)")
     found = db.compare(
         "t", quasi_identifier=["job"], k=[2, 300], class_column="good", evaluate=True, method="pda", **QUIET
     )
