@@ -15,7 +15,6 @@ from ppdm_sql.engine.statements import Statement, render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
-from ppdm_sql.privacy.level import level_of
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow, record_of
@@ -136,7 +135,7 @@ class Release(Result):
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
-        plain = [asked for asked in self.row().asked if level_of(asked) is None]  # labels are no values
+        plain = [asked for asked in self.row().asked if asked.level is None]  # labels are no values
         named = [(name, asked.protected or ()) for asked in plain for name in asked.sensitive_columns]
         return tuple(dict.fromkeys((name, value) for name, values in named for value in values))
 
