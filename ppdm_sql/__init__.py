@@ -11,7 +11,6 @@ from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # liste
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ppdm_sql import results as _results
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -126,9 +125,6 @@ def __getattr__(name: str) -> object:
         found = getattr(import_module(_PLACES.get(name, "ppdm_sql.errors")), name)
     globals()[name] = found
     return found
-
-
-_results.register_importing(import_module)  # this module is above both results and what makes and shows them
 
 
 def __dir__() -> list[str]:

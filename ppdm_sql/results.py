@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -49,21 +50,14 @@ class Result:
         return shown
 
 
-# -- what stands above the results, which may not import it ----------------------------------------
-
-_importing: list[Callable[[str], Any]] = []
-
-
-def register_importing(importing: Callable[[str], Any]) -> None:
-    """Take what imports a module by its name; the package gives it when it is imported."""
-    _importing[:] = [importing]
+# -- what stands above the results: imported by name, when a result is shown ------------------------
 
 
 def report() -> Any:
     """Give :mod:`ppdm_sql.report`, which few runs need."""
-    return _importing[0]("ppdm_sql.report")
+    return import_module("ppdm_sql.report")
 
 
 def attacking() -> Any:
     """Give :mod:`ppdm_sql.risk.attacking`, which few runs need."""
-    return _importing[0]("ppdm_sql.risk.attacking")
+    return import_module("ppdm_sql.risk.attacking")

@@ -156,12 +156,7 @@ def _folded(line: str, most: int, console: Console) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Count the places that a text takes on a line: two for a wide character, none for an accent.
-
-    Example:
-        >>> _width("Job"), _width("東京"), _width("e\u0301")
-        (3, 4, 1)
-    """
+    """Count the places that a text takes on a line: two for a wide character, none for an accent."""
     if text.isascii():
         return len(text)
     wide = sum(east_asian_width(character) in "WF" for character in text)
@@ -175,16 +170,7 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def _in_lines(value: object) -> str:
-    """Write a long list of several words each, or a long mapping, an item a line; all else as a value.
-
-    Example:
-        >>> print(_in_lines({"path": "jobs.csv", "types": {f"column {n}": "BIGINT" for n in (1, 2, 3)}}))
-        path: jobs.csv
-        types:
-          column 1: BIGINT
-          column 2: BIGINT
-          column 3: BIGINT
-    """
+    """Write a long list of several words each, or a long mapping, an item a line; all else as a value."""
     text = shown(value)
     if len(text) <= LONG_LIST:
         return text
@@ -275,16 +261,7 @@ def print_tree(title: str, nodes: Iterable[Branch]) -> None:
 
 
 def drawn(nodes: Iterable[Branch]) -> list[tuple[str, str, str]]:
-    r"""Give the guide, label and style of each node of trees, which come depth-first; roots have no guide.
-
-    Example:
-        >>> jobs = [(0, "ANY", ""), (1, "Clerk", ""), (2, "Cook", ""), (1, "Mover", "")]
-        >>> print(*(guide + label for guide, label, _ in drawn(jobs)), sep="\n")
-        ANY
-        ├── Clerk
-        │   └── Cook
-        └── Mover
-    """
+    """Give the guide, label and style of each node of trees, which come depth-first; roots have no guide."""
     lines: list[tuple[str, str, str]] = []
     follows: list[bool] = []  # at each depth whether a sibling comes below
     for depth, label, style in reversed(list(nodes)):
@@ -325,10 +302,10 @@ class TerminalProgress(SilentProgress):
 
     def update(self, **measures: object) -> None:
         if self._status is not None:
-            self._show(line(self._what, measures))
+            self._show(self._line(measures))
         elif not (self._quiet or self._live) and time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
             self._printed = time.monotonic()
-            typer.echo(line(self._what, measures), err=True)
+            typer.echo(self._line(measures), err=True)
 
     def notice(self, text: str) -> None:
         if not self._quiet:
@@ -342,6 +319,9 @@ class TerminalProgress(SilentProgress):
             self._status.stop()
             self._status = None
 
+    def _line(self, measures: Mapping[str, object]) -> str:
+        return f"{self._what}: " + ", ".join(f"{name} {value}" for name, value in measures.items())
+
     def _show(self, text: str) -> None:
         from rich.markup import escape
 
@@ -353,13 +333,3 @@ class TerminalProgress(SilentProgress):
             (self._status.console if self._status else _console(stderr=True)).print(text)
         else:
             typer.echo(text, err=True)
-
-
-def line(what: str, measures: dict[str, object]) -> str:
-    """Write the measures behind what is done.
-
-    Example:
-        >>> line("suppressing customers", {"step": 3, "worst": "25% of 50%"})
-        'suppressing customers: step 3, worst 25% of 50%'
-    """
-    return f"{what}: " + ", ".join(f"{name} {value}" for name, value in measures.items())

@@ -156,12 +156,7 @@ def _tables(release: Release, form: Format) -> list[ResultTable]:
 
 
 def _as_option(what: str, value: Any) -> Any:
-    """Give noise as the option, quoted for the shell, that describes it to others; all else as it is.
-
-    Example:
-        >>> _as_option("noise age", "uniform 5 on 17,90 whole rounded")
-        "--noise 'age=uniform 5 on 17,90 whole rounded'"
-    """
+    """Give noise as the option, quoted for the shell, that describes it to others; all else as it is."""
     if not what.startswith(NOISE):
         return value
     from ppdm_sql.methods.perturbation.noise import written_name  # few releases have noise
@@ -170,14 +165,7 @@ def _as_option(what: str, value: Any) -> Any:
 
 
 def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Branch]:
-    r"""Give one tree for each masked column; of the children of a node at most ``limit`` are named.
-
-    Example:
-        >>> whole, half = Node("Job", 0, None, "ANY", None, None, None, False), (None, None, None, True)
-        >>> nodes = [whole, Node("Job", 1, 0, "Clerk", *half), Node("Job", 2, 0, "Cook", *half)]
-        >>> print(*((depth, label) for depth, label, _ in cut_trees(nodes, 1)))
-        (0, 'Job') (1, 'ANY') (2, 'Clerk') (2, '... and 1 more')
-    """
+    """Give one tree for each masked column; of the children of a node at most ``limit`` are named."""
     children: dict[tuple[str, int | None], list[Node]] = defaultdict(list)
     for node in nodes:
         children[node.attribute, node.parent].append(node)

@@ -35,12 +35,7 @@ _HEADING = "| command line | SQL | Python | default | value in SQL | example |\n
 
 
 def page() -> str:
-    """Write the whole page.
-
-    Example:
-        >>> page().splitlines()[0]
-        '# The options of every method'
-    """
+    """Write the whole page."""
     return INTRODUCTION + "\n".join(line for name in OPTIONS for line in _section(name)) + "\n"
 
 

@@ -166,14 +166,7 @@ def value_bars(name: str, sides: Mapping[str, CountedSide], title: str = "") -> 
 
 
 def in_order(values: Sequence[str | None]) -> list[str | None]:
-    """Put numbers, times and intervals in their order, others behind them; none where few of them are such.
-
-    Example:
-        >>> in_order(["1954", "*", "1930s", "1951"]), in_order(["[20, 30)", "5 or less", "[5, 20)"])
-        (['1930s', '1951', '1954', '*'], ['5 or less', '[5, 20)', '[20, 30)'])
-        >>> in_order(["red", "blue", "1"])
-        ['red', 'blue', '1']
-    """
+    """Put numbers, times and intervals in their order, others behind them; not where few are such."""
     texts = [value or "" for value in values]
     times = {text: text for text in texts if _TIME.fullmatch(text)}
     numbers = {text: place for text in texts if (place := _number(text)) is not None}

@@ -157,12 +157,7 @@ def heads(table: ResultTable) -> list[str]:
 
 
 def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
-    """Write the values of a table for readers, in their units; of a long one the first rows.
-
-    Example:
-        >>> cells(ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"}))
-        [['1,234', '27.8 %'], ['2', '–']]
-    """
+    """Write the values of a table for readers, in their units; of a long one the first rows."""
     units = [table.units.get(name) for name in table.columns]
     rows = [[_cell(value, unit) for value, unit in zip(row, units, strict=True)] for row in table.rows[:most]]
     if most is not None and len(table.rows) > most:

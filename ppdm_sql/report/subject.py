@@ -137,12 +137,7 @@ def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, f
 
 
 def least_width(place: float) -> float:
-    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart.
-
-    Example:
-        >>> least_width(2.0**62)
-        2048.0
-    """
+    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart."""
     return 2 * math.ulp(place)
 
 

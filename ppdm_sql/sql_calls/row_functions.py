@@ -45,15 +45,7 @@ class RowFunction:
 
 
 def pseudonyms(values: Any, keys: Any) -> list[str]:
-    """Give the pseudonym of each value: HMAC-SHA-256 by its key, 64 hexadecimal digits.
-
-    Source: RFC 2104, with SHA-256.
-
-    Example:
-        >>> import pyarrow
-        >>> pseudonyms(pyarrow.array(["Ann"]), pyarrow.array(["secret"]))[0][:8]
-        'e8c374fb'
-    """
+    """Give the pseudonym of each value: HMAC-SHA-256 (RFC 2104) by its key, 64 hexadecimal digits."""
     states: dict[str, hmac.HMAC] = {}
     digests = []
     for value, key in zip(values.to_pylist(), keys.to_pylist(), strict=True):
