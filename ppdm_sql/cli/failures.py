@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
-import re
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, get_args
+from typing import Any
 
 import typer
 
 from ppdm_sql.engine.signals import SIGNALS, SignalHandler, on_commit, watched_signals
-from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, InvalidOption, PpdmError
+from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, PpdmError
 from ppdm_sql.starting import INTERRUPTED_EXIT, leave
 
 Run = Callable[..., None]
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
 IN_MEMORY = ":memory:"
-_FOLDED = re.compile(r"^(\w{2,}):/(?!/)")
-"""How an address begins that was taken for the path of a database."""
 _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
@@ -38,21 +34,14 @@ def is_memory(database: str | Path) -> bool:
     return str(database) == IN_MEMORY
 
 
-def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("database", "table")) -> Run:
-    """Let a command end in two sentences where it fails, with no traceback and no cell of the data.
-
-    Its line begins with ``places``, the first of which may be left out where the second is a file of records.
-    """
-    signature = inspect.signature(run, eval_str=True)
-    first = tuple(signature.parameters)[: len(places)]
-    alike = [name.removesuffix("s") for name in first] == list(places)  # compare takes tables
-    placed = first if alike else ()
+def guarded(run: Run, *, commits_once: bool = True) -> Run:
+    """Let a command end in two sentences where it fails, with no traceback and no cell of the data."""
 
     @wraps(run)
     def command(**words: Any) -> None:
         with stopping(commits_once=commits_once) as stopped:
             try:
-                run(**words | _in_place(placed, words))
+                run(**words)
                 sys.stdout.flush()
             except typer.Exit:
                 raise
@@ -66,33 +55,7 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
                 code = stopped.say() if stopped.number else print_error(error, debug=bool(words.get("debug")))
                 raise typer.Exit(code) from None
 
-    taken = [_optional(one) if one.name in placed else one for one in signature.parameters.values()]
-    command.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]
-    command.__annotations__ = {}
     return command
-
-
-def _optional(one: inspect.Parameter) -> inspect.Parameter:
-    """Let a place stay empty as far as typer is concerned."""
-    kind, info = get_args(one.annotation)
-    return one.replace(annotation=Annotated[kind | None, info], default=None)
-
-
-def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]:
-    """Give each word its place: where there is one too few, a file of records needs no database."""
-    from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
-
-    in_order = [words[place] for place in places if words[place] not in (None, [])]
-    first = _FOLDED.sub(r"\1://", str(in_order[0])) if in_order else ""
-    if len(in_order) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
-        in_order = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *in_order[1:]]
-    if len(in_order) < len(places):
-        called = [place.removesuffix("s").upper() for place in places]
-        raise InvalidOption(
-            f"{called[len(in_order)]} is missing.",
-            f"Give {' '.join(called)}, without DATABASE where TABLE is a file, such as visits.csv.",
-        )
-    return dict(zip(places, in_order, strict=True))
 
 
 def print_error(error: Exception, *, debug: bool) -> int:

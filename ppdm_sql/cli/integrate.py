@@ -1,7 +1,6 @@
 """``ppdm integrate``: two parties, two files, one release (TDS2P)."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -71,8 +70,8 @@ class RunSettings(Options):
 
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)
-@partial(guarded, places=())
-@takes(Integrate, lacks=["sql", "attach"])
+@guarded
+@takes(Integrate, lacks=["sql", "attach"], places=())
 def serve(
     database: DatabasePath,
     given: Given,
@@ -94,8 +93,8 @@ def serve(
 
 
 @integrate.command(epilog=_epilog(2), no_args_is_help=True)
-@partial(guarded, places=())
-@takes(Integrate, lacks=["sql", "attach"])
+@guarded
+@takes(Integrate, lacks=["sql", "attach"], places=())
 def join(
     database: DatabasePath,
     given: Given,
@@ -112,7 +111,7 @@ def join(
 
 
 @integrate.command(epilog=_epilog(0), no_args_is_help=True)
-@partial(guarded, places=())
+@guarded
 @takes()
 def keygen(
     folder: Annotated[Path, "The folder for the files.", Option(metavar="DIR", flag="")],
@@ -133,7 +132,7 @@ def keygen(
 
 
 @integrate.command(epilog=_epilog(3), no_args_is_help=True)
-@partial(guarded, places=())
+@guarded
 @takes()
 def transcript(
     database: DatabasePath,

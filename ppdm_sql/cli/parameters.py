@@ -21,9 +21,11 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Form, Option, Options
 from ppdm_sql.options.option import declared, options_of
 from ppdm_sql.privacy import parse_names
-from ppdm_sql.sources import attachment, is_data_file
+from ppdm_sql.sources import attachment, is_data_file, is_spreadsheet
 
 DatabasePath = Annotated[Path, "A DuckDB file, or :memory:.", Option(metavar="DATABASE", flag="")]
+_FOLDED = re.compile(r"^(\w{2,}):/(?!/)")
+"""How an address begins that was taken for the path of a database."""
 PARTIAL = "Exit with 0 instead of 130 if Ctrl-C ended the run early."
 
 
@@ -156,46 +158,69 @@ _TYPES: dict[Form, Any] = dict.fromkeys(
 
 
 def takes(
-    request: Any = Options, *, without: Sequence[str] = (), lacks: Sequence[str] = ()
+    request: Any = Options,
+    *,
+    without: Sequence[str] = (),
+    lacks: Sequence[str] = (),
+    places: Sequence[str] = ("database", "table"),
 ) -> Callable[[Run], Run]:
     """Let a command take the options of a request, for its parameter of the type :class:`Given`.
 
     A parameter whose type is a class of options is made of one for each of them, but for those that the
     command ``lacks``; any other is an option itself, described as those are. Options that a command has in a
-    form of its own are left out by ``without``.
+    form of its own are left out by ``without``. Where its line begins with the ``places``, the first of them
+    may be left out if the second is a file of records.
     """
     taken = [option for option in options_of(request) if option.name not in without]
 
     def command(run: Run) -> Run:
         own = inspect.signature(run, eval_str=True).parameters
         parts = {name: _part(one, taken, lacks) for name, one in own.items()}
+        options = {option.name: option for of, _ in parts.values() for option in of}
+        first = list(options)[: len(places)]
+        placed = first if [name.removesuffix("s") for name in first] == [*places] else []  # tables: compare
 
         @wraps(run)
         def filled(**words: Any) -> None:
+            words |= _in_place(placed, words)
             run(**{name: made(words) for name, (_, made) in parts.items()})
 
-        parameters = [item for items, _ in parts.values() for item in items]
-        keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
-        filled.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+        parameters = [_parameter(one, optional=name in placed) for name, one in options.items()]
+        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         filled.__annotations__ = {}
         return filled
 
     return command
 
 
+def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]:
+    """Give each word its place: where there is one too few, a file of records needs no database."""
+    in_order = [words[place] for place in places if words[place] not in (None, [])]
+    first = _FOLDED.sub(r"\1://", str(in_order[0])) if in_order else ""
+    if len(in_order) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
+        in_order = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *in_order[1:]]
+    if len(in_order) < len(places):
+        called = [place.removesuffix("s").upper() for place in places]
+        raise InvalidOption(
+            f"{called[len(in_order)]} is missing.",
+            f"Give {' '.join(called)}, without DATABASE where TABLE is a file, such as visits.csv.",
+        )
+    return dict(zip(places, in_order, strict=True))
+
+
 def _part(
     one: inspect.Parameter, taken: Sequence[Option], lacks: Sequence[str]
-) -> tuple[list[inspect.Parameter], Callable[[Mapping[str, Any]], Any]]:
-    """Give the parameters that one of a command stands for, and what makes it of their words."""
+) -> tuple[Sequence[Option], Callable[[Mapping[str, Any]], Any]]:
+    """Give the options that a parameter of a command stands for, and what makes it of their words."""
     kind: Any = one.annotation
     if kind is Given:
-        return [_parameter(option) for option in taken], lambda words: _read(taken, words)
+        return taken, lambda words: _read(taken, words)
     if inspect.isclass(kind) and issubclass(kind, Options):
         options = [option for option in options_of(one.annotation) if option.name not in lacks]
-        return [_parameter(option) for option in options], lambda words: kind(**_read(options, words))
+        return options, lambda words: kind(**_read(options, words))
     default = MISSING if one.default is one.empty else one.default
     option = declared(Option(name=one.name), kind, default)
-    return [_parameter(option)], lambda words: _read((option,), words).get(one.name, one.default)
+    return [option], lambda words: _read([option], words).get(one.name, one.default)
 
 
 def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
@@ -214,7 +239,7 @@ def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
     return given
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _parameter(option: Option, *, optional: bool) -> inspect.Parameter:
     """Make the parameter of an option: an argument where it has no flag, else an option of typer."""
     kind: Any = option.choices or _TYPES.get(option.form, str)
     default = _default(option)
@@ -225,6 +250,7 @@ def _parameter(option: Option) -> inspect.Parameter:
         names = [option.flags] if "/--" in option.flags else option.flags.split("/")
         text = option.help.removesuffix(".") + "; repeatable." if kind == list[str] else option.help
         info = typer.Option(*names, metavar=option.metavar, help=text, min=option.least, hidden=option.hidden)
+    default = None if optional else default
     annotation: Any = Annotated[kind if default is not None else kind | None, info]
     default = inspect.Parameter.empty if default is MISSING else default
     return inspect.Parameter(

@@ -80,8 +80,8 @@ def add(
 
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
-@partial(guarded, places=("database", "table", "column"))
-@takes(lacks=["form", "sql", "quiet", "debug"])
+@guarded
+@takes(lacks=["form", "sql", "quiet", "debug"], places=("database", "table", "column"))
 def suggest(
     database: DatabasePath,
     asked: SuggestRequest,
