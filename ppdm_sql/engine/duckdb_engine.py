@@ -508,8 +508,7 @@ class Engine:
 
     def has_pending(self) -> bool:
         """Tell whether a killed run may have left something outside of the database."""
-        ((is_pending,),) = self.look_up(statements.text("release/is_pending"), step="is_pending")
-        return bool(is_pending)
+        return ("pending",) in self.look_up(statements.text("release/catalogue"), step="catalogue")
 
     def find(self, name: str) -> Table:
         """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name."""

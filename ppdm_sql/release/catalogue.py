@@ -16,6 +16,7 @@ from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease,
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
 from ppdm_sql.release.layout import SCHEMA, Draft, Measured, Shape, macro
+from ppdm_sql.release.tables import listing
 from ppdm_sql.results import ResultTable
 from ppdm_sql.version import __version__
 
@@ -97,11 +98,14 @@ def parts(engine: Engine) -> set[str]:
     return {name for (name,) in engine.look_up(text("release/catalogue"), step="catalogue")}
 
 
+_RELEASES = listing("releases", "created_at", "release", every=True)
+
+
 def releases(engine: Engine) -> list[CatalogueRow]:
     if "releases" not in parts(engine):
         return []
     rows = []
-    for found in engine.look_up(text("release/releases"), step="releases"):
+    for found in engine.look_up(_RELEASES, step="releases"):
         release, method, source, requirements, parameters, *rest = found
         row = release, method, source, tuple(requirements), json.loads(parameters)
         rows.append(CatalogueRow(*row, *rest))
@@ -124,7 +128,8 @@ def keep_record(engine: Engine, release: str, **parts: object) -> None:
         row = find(engine, release)
         parameters = {**row.parameters, RECORD: {**row.record, **parts}}
         kept = {"release": row.release, "parameters": json.dumps(parameters, ensure_ascii=False)}
-        engine.write(text("release/update_parameters"), kept, step="keep record")
+        update = "UPDATE {t} SET parameters = $parameters WHERE release = $release"
+        engine.write(sql(update, t=Table("releases", SCHEMA)), kept, step="keep record")
 
 
 def record_of(row: CatalogueRow, measures: Sequence[Measured]) -> list[ResultTable]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from ppdm_sql.engine.types import type_tree
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.release.catalogue import LOCATION
 from ppdm_sql.release.layout import SCHEMA, Shape
+from ppdm_sql.release.tables import creation, deletion, insertion, listing
 
 SECONDS_TO_COME = 900
 """For so long after it began, a run whose process was killed may still be written by the server."""
@@ -212,7 +214,9 @@ class Placing:
         """Give the rows their name, and note with the transaction that is open that no sweep may take it."""
         self.is_published = True
         self.place.give_name()
-        self.engine.write(text("release/settle_pending"), {"token": self.place.token}, step="placed")
+        # from the commit on what was written belongs to the release, and only its private folder may go
+        settle = sql("UPDATE {t} SET purpose = 'settle' WHERE token = $token", t=Table("pending", SCHEMA))
+        self.engine.write(settle, {"token": self.place.token}, step="placed")
 
 
 @contextlib.contextmanager
@@ -246,6 +250,9 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
 # -- what a killed run leaves -----------------------------------------------------------------------
 
 
+_PENDING = listing("pending", "made_at", "token", every=True)
+
+
 @contextlib.contextmanager
 def _noted(engine: Engine, place: PlaceOfRows) -> Iterator[None]:
     """Note in the database, outside of any transaction, where something may be left, while it may."""
@@ -263,9 +270,10 @@ def _noted(engine: Engine, place: PlaceOfRows) -> Iterator[None]:
 
 def note(run: Callable[..., object], place: PlaceOfRows, purpose: str) -> None:
     """Note what is to be done, at once by :meth:`Engine.look_up`, or with a transaction by its ``write``."""
-    for part in ("schema", "pending") if purpose == "write" else ("pending",):
-        run(text(f"release/create_{part}"), step=f"create {part}")
-    run(text("release/insert_pending"), {**_named(place), "purpose": purpose}, step="insert pending")
+    if purpose == "write":
+        run(text("release/create_schema"), step="create schema")
+    run(creation("pending"), step="create pending")
+    run(insertion("pending"), {**_named(place), "purpose": purpose}, step="insert pending")
 
 
 def _named(place: PlaceOfRows) -> dict[str, object]:
@@ -276,8 +284,8 @@ def _named(place: PlaceOfRows) -> dict[str, object]:
 def _forget(engine: Engine, token: str) -> None:
     """Take a note back, and the table of notes with the last one."""
     with contextlib.suppress(PpdmError):
-        engine.look_up(text("release/delete_pending"), {"token": token}, step="delete pending")
-        if _alive <= {token} and not engine.look_up(text("release/pending"), step="pending"):
+        engine.look_up(deletion("pending"), {"token": token}, step="delete pending")
+        if _alive <= {token} and not engine.look_up(_PENDING, step="pending"):
             engine.look_up(f"DROP TABLE {Table('pending', SCHEMA)}", step="drop pending")
 
 
@@ -289,12 +297,14 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
     """
     if not engine.has_pending():
         return
-    for token, kind, target, purpose, seconds in engine.look_up(text("release/pending"), step="pending"):
+    now = datetime.now(UTC).replace(tzinfo=None)
+    for token, kind, target, purpose, made_at in engine.look_up(_PENDING, step="pending"):
         if token in _alive:
             continue
         is_done = False
         with contextlib.suppress(PpdmError, OSError):
             is_done = _is_finished(place_at(engine, kind, target, token), purpose)
+        seconds = (now - made_at).total_seconds()
         if is_done and not read_only and (purpose == "settle" or seconds > SECONDS_TO_COME):
             _forget(engine, token)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column, quoted
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
+from ppdm_sql.engine.statements import Statement, joined, literal, render, sql, text
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
@@ -31,6 +31,7 @@ from ppdm_sql.release.catalogue import (
 from ppdm_sql.release.control import CONTROL, control_table
 from ppdm_sql.release.labels import state
 from ppdm_sql.release.layout import SCHEMA, Draft, ReleasedColumn, Shape, Treatment, record_count
+from ppdm_sql.release.tables import creation, insertion
 from ppdm_sql.release.verification import reads_release, value_checks, view_check
 from ppdm_sql.release.versions import record_version, set_aside, version_checks, version_removals, versions_of
 from ppdm_sql.version import __version__
@@ -56,9 +57,12 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
         draft = replace(draft, catalog=place.catalog, schema=place.schema)
         # a file that has a catalogue may lack the taxonomies and the report
         trees = ("taxonomies",) if draft.taxonomies is not None else ()
-        report = () if place.report else ("report",)
-        for part in (*(trees if place.catalogue else ("schema", *CATALOGUE)), *report):
-            engine.write(text(f"release/create_{part}"), step=f"create {part}")
+        if not place.catalogue:
+            engine.write(text("release/create_schema"), step="create schema")
+        for part in trees if place.catalogue else CATALOGUE:
+            engine.write(creation(part), step=f"create {part}")
+        if not place.report:
+            engine.write(text("release/create_report"), step="create report")
         if draft.outside:
             _create_reader(engine, draft, draft.select)
         else:
@@ -167,16 +171,20 @@ def _refuse_unverified(engine: Engine, draft: Draft) -> None:
 def _record(engine: Engine, draft: Draft, placed: Mapping[str, object], notices: Sequence[str]) -> None:
     """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
-    for part, table in (("steps", draft.steps), ("cuts", draft.cuts), ("taxonomies", draft.taxonomies)):
+    for part, table, order in (
+        ("steps", draft.steps, " ORDER BY r.step"),
+        ("cuts", draft.cuts, ""),
+        ("taxonomies", draft.taxonomies, " ORDER BY r.attribute, r.node"),
+    ):
         if table is not None:
-            insert = bind(f"release/insert_{part}", tables={f"run_{part}": table})
-            engine.write(insert, name, step=f"insert {part}")
+            rows = sql("{t} AS r" + order, t=table)
+            engine.write(insertion(part, rows), name, step=f"insert {part}")
     if draft.compose is not None and not engine.dry:
         draft.compose(draft)
     if draft.measures:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
-        values = {**name, "measures": measures, "before": before, "after": after}
-        engine.write(text("release/insert_measures"), values, step="insert measures")
+        values = {**name, "measure": measures, "before": before, "after": after}
+        engine.write(insertion("measures", many=True), values, step="insert measures")
     parameters: dict[str, Any] = {**draft.parameters, **placed, SHAPE: draft.record()}
     read = engine.given.get(draft.source)
     if told := [*(read.notices if read else ()), *notices]:
@@ -194,10 +202,11 @@ def _record(engine: Engine, draft: Draft, placed: Mapping[str, object], notices:
         "requirements": [str(requirement) for requirement in draft.requirements],
         "parameters": json.dumps(parameters, ensure_ascii=False),
         "rows": draft.number,
+        "verified": True,  # nothing is recorded that the audit refused
         "stopped": draft.stopped,
         "version": __version__,
     }
-    engine.write(text("release/insert_release"), facts, step="insert release")
+    engine.write(insertion("releases"), facts, step="insert release")
 
 
 def remove(engine: Engine, row: CatalogueRow, *, grows: bool = False) -> None:

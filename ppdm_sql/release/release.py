@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import quoted, resolve
-from ppdm_sql.engine.statements import Statement, render, text
+from ppdm_sql.engine.statements import Statement, render
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import AttackOptions, ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
@@ -21,6 +21,7 @@ from ppdm_sql.release.catalogue import LOCATION, CatalogueRow, record_of
 from ppdm_sql.release.labels import Node, nodes_of, partitions, state, told
 from ppdm_sql.release.layout import Draft, Measured, ReleasedColumn, Shape
 from ppdm_sql.release.publishing import freeze, remove
+from ppdm_sql.release.tables import listing
 from ppdm_sql.release.verification import Verification, verify
 from ppdm_sql.release.versions import versions_of
 from ppdm_sql.results import Result, ResultTable, attacking, report
@@ -193,17 +194,17 @@ class Release(Result):
         """List what was done, in order."""
         return Steps(
             Step(number, attribute, parent, tuple(children), *rest)
-            for number, attribute, parent, children, *rest in self._recorded("steps")
+            for number, attribute, parent, children, *rest in self._recorded("steps", "step", "attribute")
         )
 
     def measures(self) -> list[Measured]:
         """List what was measured, in the source and in the release."""
         return [Measured(*row) for row in self._recorded("measures")]
 
-    def _recorded(self, step: str) -> Rows:
+    def _recorded(self, part: str, *order: str) -> Rows:
         """Read what the catalogue lists of the release; where that is nothing, make sure that it is there."""
         try:
-            rows = self._engine.query(text(f"release/{step}"), {"release": self.name}, step=step)
+            rows = self._engine.query(listing(part, *order), {"release": self.name}, step=part)
         except EngineError:
             self.row()
             raise

@@ -22,9 +22,10 @@ from sqlglot import exp
 from ppdm_sql.audit.auditing import broken_classes, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, text
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, Version, macro
+from ppdm_sql.release.tables import creation, insertion, listing
 
 VERSIONS = Table("versions", SCHEMA)
 COHORT = PRIVATE[-1]
@@ -42,7 +43,7 @@ def versions_of(engine: Engine, shape: Shape) -> list[KeptVersion]:
     """List the versions of a release that are still published, oldest first; none where it has none."""
     if not shape.updatable:
         return []
-    rows = engine.look_up(text("release/versions"), {"release": shape.name}, step="versions")
+    rows = engine.look_up(listing("versions", "version"), {"release": shape.name}, step="versions")
     found = []
     for number, count, *told, recorded, created_at in rows:
         of = Shape.of_record(shape.name, shape.catalog, json.loads(recorded))
@@ -84,8 +85,8 @@ def record_version(engine: Engine, draft: Draft, version: Version) -> None:
         "waiting": version.waiting,
         "shape": json.dumps(draft.record()),
     }
-    engine.write(text("release/create_versions"), step="create versions")
-    engine.write(text("release/insert_version"), facts, step="insert version")
+    engine.write(creation("versions"), step="create versions")
+    engine.write(insertion("versions"), facts, step="insert version")
     before = [] if version.number == 1 else versions_of(engine, draft)[:-1]
     write_macro(engine, draft, [*((item.number, item.shape) for item in before), (version.number, draft)])
 

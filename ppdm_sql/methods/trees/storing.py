@@ -16,6 +16,7 @@ from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
 from ppdm_sql.options import PageOptions, PredictOptions, asks
 from ppdm_sql.release.catalogue import check_free, find_listed, parts
+from ppdm_sql.release.tables import creation, deletion, insertion, listing
 from ppdm_sql.results import SHARE, Result, ResultTable, report
 from ppdm_sql.version import __version__
 
@@ -90,10 +91,10 @@ class Model(Result):
             Attribute(a["name"], a["type"], tuple(a["cuts"]), tuple(a["values"]), a["noise"])
             for a in trained["attributes"]
         )
-        rows = self._engine.query(text("trees/nodes"), {"model": row.model}, step="nodes")
+        rows = self._engine.query(listing("nodes", "node"), {"model": row.model}, step="nodes")
         nodes = tuple(
             TreeNode(id, parent, side, depth, tuple(counts), attribute, cut, tuple(values), null_left)
-            for id, parent, side, depth, counts, attribute, cut, values, null_left in rows
+            for id, parent, side, depth, attribute, cut, values, null_left, counts, _ in rows
         )
         return DecisionTree(row.mode, row.class_column, trained["class_type"], row.classes, attributes, nodes)
 
@@ -136,8 +137,7 @@ class Model(Result):
         with self._engine.transaction():
             self._engine.write(f"DROP MACRO IF EXISTS {_macro(row)}", step="drop macro")
             for part in ("models", "nodes"):
-                sql, values = text(f"trees/delete_{part}"), {"model": row.model}
-                self._engine.write(sql, values, step=f"drop {part}")
+                self._engine.write(deletion(part), {"model": row.model}, step=f"drop {part}")
 
 
 def _macro(row: ModelRow) -> Table:
@@ -185,10 +185,13 @@ def accuracy(matrix: Sequence[Sequence[int]]) -> float:
 # -- the catalogue ----------------------------------------------------------------------------------
 
 
+_MODELS = listing("models", "created_at", "model", every=True)
+
+
 def models(engine: Engine) -> list[ModelRow]:
     if "models" not in parts(engine):
         return []
-    return [_row(row) for row in engine.look_up(text("trees/models"), step="models")]
+    return [_row(row) for row in engine.look_up(_MODELS, step="models")]
 
 
 def _row(row: tuple[Any, ...]) -> ModelRow:
@@ -258,6 +261,7 @@ def store_model(
         for of in ("parent", "side", "depth", "cut", "null_left")
     }
     nodes |= {
+        "node": [node.id for node in tree.nodes],
         "attribute": [node.column for node in tree.nodes],
         "categories": [list(node.values) for node in tree.nodes],
         "counts": [list(map(int, node.counts)) for node in tree.nodes],
@@ -266,8 +270,8 @@ def store_model(
     with engine.transaction():
         engine.write(text("release/create_schema"), step="create schema")
         for part in ("models", "nodes"):
-            engine.write(text(f"trees/create_{part}"), step=f"create {part}")
-        engine.write(text("trees/insert_model"), row, step="insert model")
-        engine.write(text("trees/insert_nodes"), {"model": name, **nodes}, step="insert nodes")
+            engine.write(creation(part), step=f"create {part}")
+        engine.write(insertion("models"), row, step="insert model")
+        engine.write(insertion("nodes", many=True), {"model": name, **nodes}, step="insert nodes")
         engine.write(create_macro(tree, macro), step="create macro")
     return Model(engine, name)

@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import bind, sql, text
+from ppdm_sql.engine.names import column
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import InvalidOption, NameTaken, ProtocolError, UnknownRelease
 from ppdm_sql.methods.two_party.connection import Line, garbage
 from ppdm_sql.release import get
 from ppdm_sql.release.catalogue import find, parts
+from ppdm_sql.release.tables import creation, deletion, insertion, listing
 from ppdm_sql.results import Result, ResultTable
 
 VERSION = 1
@@ -313,16 +314,16 @@ class Link:
 def record(engine: Engine, release: str, entries: Sequence[Entry]) -> None:
     run: dict[str, Any] = {"release": release}
     columns = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
-    for step, params in (("create", {}), ("forget", run), ("insert", run | columns)):
-        query = bind(f"two_party/{step}_messages", tables={"messages": Table("transcripts", "ppdm")})
-        engine.write(query, params, step=f"{step}_transcripts")
+    engine.write(creation("transcripts"), step="create transcripts")
+    engine.write(deletion("transcripts"), run, step="forget transcripts")
+    engine.write(insertion("transcripts", many=True), run | columns, step="insert transcripts")
 
 
 def transcript(engine: Engine, release: str) -> list[Entry]:
     """List the messages of the run that made a release, in the order of this side."""
     name, found = find(engine, release).release, []
     if "transcripts" in parts(engine):
-        found = engine.query(text("two_party/transcript"), {"release": name}, step="transcript")
+        found = engine.query(listing("transcripts", "number"), {"release": name}, step="transcript")
     if not found:
         raise UnknownRelease(
             f"The release {name!r} was not made by two parties, so it has no transcript.",

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import Statement, bind
+from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.base.arrays import registered
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, read_source
@@ -59,9 +59,8 @@ def integrate(
 ) -> Release:
     """Publish the release that both end with; on a fault tell the partner, and say who may have published."""
     engine.require_autocommit()
-    query = bind("two_party/record_count", tables={"source": engine.find(table)})
-    ((count,),) = engine.query(query, step="count records")
-    with closing(Link(int(count), transcript)) as link:
+    count = engine.number(sql("SELECT count(*) FROM {t}", t=engine.find(table)), step="count records")
+    with closing(Link(count, transcript)) as link:
         run = IntegrationRun(engine, table, request, link, progress)
         with opened() as link.line:
             engine.committed = False
