@@ -11,7 +11,7 @@ TABLES = ("customers", "employees", "policies")
 """Names of the tables: bank customers (Wang, Fung, Yu 2005), employees (Wang, Fung, Dong 2005),
 holders of a life insurance (Li, Sarkar 2004)."""
 
-SIDES = {"bank": "bank_side", "card-company": "card_side"}
+SIDES = {"bank": ["Sex"], "card-company": ["Job", "Salary"]}
 """What the two parties of Wang, Fung, Dong (2005) know of the employees."""
 
 
@@ -31,7 +31,8 @@ def write_side(engine: Engine, name: str) -> None:
     """Create the table ``people`` of one of the two parties."""
     with engine.workspace():
         employees = engine.materialize("employees", statements.text("examples/employees"))
-        rows = statements.bind(f"examples/{SIDES[name]}", tables={"employees": employees})
+        tables, columns = {"employees": employees}, {"owned": SIDES[name]}
+        rows = statements.bind("examples/party_side", tables=tables, columns=columns)
         engine.write(f"CREATE TABLE people AS {rows} ORDER BY SSN", step="create people")
 
 

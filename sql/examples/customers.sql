@@ -1,13 +1,6 @@
 -- customers | in: - | out: customers | grain: one row per Job, Country, Child, Bankruptcy, Rating | params: -
 -- 24 bank customers, collapsed: n says how many records a row stands for.
 -- Source: Wang, Fung, Yu 2005, ICDM, Table 1.
-SELECT
-    v.Job,
-    v.Country,
-    v.Child,
-    v.Bankruptcy,
-    v.Rating,
-    v.n
 FROM (VALUES
     ('Cook', 'US', 'No', 'Current', 'Bad', 4),
     ('Artist', 'France', 'No', 'Current', 'Good', 1),

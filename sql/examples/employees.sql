@@ -1,12 +1,6 @@
 -- employees | in: - | out: employees | grain: one row per Sex, Job, Salary, Class | params: -
 -- 34 records of two joined parties, collapsed: n says how many records a row stands for; Salary in thousands.
 -- Source: Wang, Fung, Dong 2005, ISI, slide 6.
-SELECT
-    v.Sex,
-    v.Job,
-    v.Salary,
-    v.Class,
-    v.n
 FROM (VALUES
     ('M', 'Janitor', 30, 'N', 3),
     ('M', 'Mover', 32, 'N', 4),

@@ -1,12 +1,6 @@
 -- policies | in: - | out: policies | grain: one row per No | params: -
 -- 16 holders of a life insurance; Amount is confidential.
 -- Source: Li, Sarkar 2004, ICIS, Table 1; its marks of identifiable records are left out.
-SELECT
-    v.No,
-    v.Age,
-    v.Gender,
-    v.Location,
-    v.Amount
 FROM (VALUES
     (1, '30-39', 'Female', 'CA', 'Med'),
     (2, '30-39', 'Female', 'NY', 'Low'),

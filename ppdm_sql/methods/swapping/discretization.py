@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ppdm_sql.engine import Column, Engine, statements, type_title
 from ppdm_sql.engine.names import column, option_for
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import literal, render, sql
 from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
@@ -99,8 +99,11 @@ def _equal_bins(engine: Engine, atoms: Atoms, position: int, number: int) -> lis
 
 
 def counted_values(atoms: Atoms, position: int) -> str:
-    tables = {"atoms": atoms.table, "dictionary": atoms.coded[position].table}
-    return statements.bind("swapping/value_counts", tables=tables, columns={"code": [f"c{position}"]})
+    counting = (
+        "SELECT d.value, CAST(sum(a.n) AS BIGINT) AS records FROM {atoms} AS a "
+        "JOIN {dictionary} AS d ON d.code = a.c{p} GROUP BY d.value"
+    )
+    return sql(counting, atoms=atoms.table, dictionary=atoms.coded[position].table, p=position)
 
 
 def _given_bins(engine: Engine, item: Column, edges: Edges) -> list[str]:

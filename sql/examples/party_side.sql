@@ -1,8 +1,8 @@
--- bank_side | in: employees | out: bank_side | grain: one row per employee | params: -
--- What the first of two parties knows of the employees.
+-- party_side | in: employees | out: party_side | grain: one row per employee | params: owned VARCHAR[]
+-- What one of two parties knows of the employees.
 SELECT
     1000 + row_number() OVER (ORDER BY e.Sex ASC, e.Job ASC, e.Salary ASC, e.Class ASC) AS SSN,
-    e.Sex,
+    COLUMNS(getvariable('owned')),
     e.Class
 FROM (
     SELECT
