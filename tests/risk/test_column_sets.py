@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from definitions import HALF
+from filling import fill
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,9 +29,7 @@ ROWS = st.lists(st.tuples(*map(st.sampled_from, CELLS)), min_size=1, max_size=14
 def table(rows: Sequence[Row], names: Sequence[str] = NAMES, kinds: Sequence[str] = ()) -> ppdm_sql.Database:
     con = duckdb.connect(config={"threads": 1})
     kinds = kinds or ["VARCHAR", "INTEGER", "DOUBLE", "VARCHAR", "VARCHAR"]
-    heads = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(names, kinds, strict=False))
-    con.execute(f"CREATE TABLE t ({heads})")
-    con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", [list(row) for row in rows])
+    fill(con, "t", dict(zip(names, kinds, strict=False)), rows)
     return ppdm_sql.open(con)
 
 

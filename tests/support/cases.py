@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import duckdb
 import oracle
 import pytest
+from filling import fill, quote
 from hypothesis import assume
 from oracle import (
     PDA,
@@ -117,11 +118,6 @@ def solved(run: Callable[..., Found], *asked: Any) -> Found:
     return found
 
 
-def quote(name: str) -> str:
-    """Quote an identifier; the tests' own, so that they do not lean on the product's."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal(value: Cell) -> str:
     """Write a value as a SQL text literal."""
     return "NULL" if value is None else "'" + str(value).replace("'", "''") + "'"
@@ -160,19 +156,15 @@ def rule_object(rule: Rule) -> Any:
 
 def load(connection: duckdb.DuckDBPyConnection, case: Case, *, shuffle: int | None = None) -> None:
     """Create the case's table, with a column that nobody names; ``shuffle`` seeds another row order."""
-    declared = [f"{quote(name)} {_type(case, name)}" for name in case.source.columns]
-    declared += [f"{quote(case.count_column)} INTEGER"] if case.count_column else []
-    declared += [f"{quote(UNNAMED)} VARCHAR"]
-    connection.execute(f"CREATE TABLE {quote(case.table)} ({', '.join(declared)})")
+    columns = {name: type_of(case, name) for name in case.source.columns}
+    columns |= {case.count_column: "INTEGER"} if case.count_column else {}
     rows = list(_rows(case))
     if shuffle is not None:
         random.Random(shuffle).shuffle(rows)
-    if rows:
-        marks = ", ".join("?" for _ in declared)
-        connection.executemany(f"INSERT INTO {quote(case.table)} VALUES ({marks})", rows)
+    fill(connection, case.table, columns | {UNNAMED: "VARCHAR"}, rows)
 
 
-def _type(case: Case, name: str) -> str:
+def type_of(case: Case, name: str) -> str:
     if case.types[name] != "ENUM":
         return case.types[name]
     return f"ENUM ({', '.join(literal(value) for value in case.source.order[name])})"

@@ -13,11 +13,12 @@ from functools import cache
 from typing import Any
 
 import duckdb
+from filling import fill, quote
 from hypothesis import settings
 from hypothesis import strategies as st
 
 import ppdm_sql
-from ppdm_sql.engine.names import Table, quoted
+from ppdm_sql.engine.names import Table
 from ppdm_sql.macros import macros
 
 Row = tuple[Any, ...]
@@ -209,14 +210,9 @@ class Case:
     def __init__(self, names: Sequence[str], kind: str, rows: Sequence[Row], *, counted: bool) -> None:
         self.qi, self.sensitive, self.kind = list(names[:2]), names[2], kind
         self.count = names[3] if counted else None
-        self.con, heads = shared(), [f"{quoted(names[0])} VARCHAR", f"{quoted(names[1])} INTEGER"]
-        heads += [f"{quoted(names[2])} {kind}", *([f"{quoted(names[3])} BIGINT"] if counted else [])]
-        self.con.execute(f"CREATE OR REPLACE TABLE t ({', '.join(heads)})")
+        self.con, types = shared(), ["VARCHAR", "INTEGER", kind, *["BIGINT"] * counted]
         written = rows if counted else [row[:3] for row in rows for _ in range(row[3])]
-        if written:
-            places = ", ".join("?" * len(heads))
-            cells = [[list(cell) if isinstance(cell, tuple) else cell for cell in row] for row in written]
-            self.con.executemany(f"INSERT INTO t VALUES ({places})", cells)
+        fill(self.con, "t", dict(zip(names, types, strict=False)), written)
         self.classes: dict[Row, Held] = defaultdict(Counter)
         for *group, value, records in rows:
             if records:
@@ -234,7 +230,7 @@ class Case:
         return ppdm_sql.open(self.con).audit("t", list(asked), count_column=self.count, **options)
 
     def asked(self, model: Model, limit: Any) -> str:
-        return model.asked(limit, quoted(self.sensitive), ", ".join(map(quoted, self.qi)))
+        return model.asked(limit, quote(self.sensitive), ", ".join(map(quote, self.qi)))
 
 
 @st.composite

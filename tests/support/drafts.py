@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+from filling import quote
+
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.privacy import Requirement
@@ -27,10 +29,6 @@ def publish_as_it_is(engine: Engine, draft: Draft) -> Release:
     """Publish a draft whose labels and rows are made up apart, so that the release would not verify."""
     with mock.patch("ppdm_sql.release.publishing._refuse_unverified"):
         return publish(engine, draft)
-
-
-def quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def working(engine: Engine, step: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> Table:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import queue
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
+from sides import Outcome, at_once
 from swap_releases import Heard
 
 from ppdm_sql.engine import Engine
@@ -16,7 +17,6 @@ from ppdm_sql.methods.two_party.connection import MESSAGE
 from ppdm_sql.methods.two_party.messages import Link, Message
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.release import Release
 
 SECONDS, MOST_RECORDS = 60, 1000
 
@@ -68,16 +68,6 @@ class QueueLink(Link):
         self.line.outgoing.put(None)
 
 
-@dataclass
-class Outcome:
-    """What one party ended with: a release or an error."""
-
-    link: QueueLink
-    release: Release | None = None
-    error: BaseException | None = None
-    notices: list[str] = field(default_factory=list)
-
-
 def links() -> tuple[QueueLink, QueueLink]:
     """A line with two ends."""
     one: queue.Queue[Any] = queue.Queue()
@@ -90,17 +80,9 @@ def together(
     *parties: tuple[Any, str, IntegrateRequest], ends: tuple[QueueLink, QueueLink] | None = None
 ) -> tuple[Outcome, Outcome]:
     """Run both parties, each on its own connection, and give what each ended with."""
-    outcomes = tuple(Outcome(link) for link in ends or links())
-    threads = [
-        threading.Thread(target=_run, args=(outcome, *party), daemon=True, name=f"party {number}")
-        for number, (outcome, party) in enumerate(zip(outcomes, parties, strict=True))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(2 * SECONDS)
-        assert not thread.is_alive(), "a party never came back"
-    first, second = outcomes
+    first, second = outcomes = [Outcome(link=link) for link in ends or links()]
+    runs = (partial(_run, outcome, *party) for outcome, party in zip(outcomes, parties, strict=True))
+    at_once(*runs, seconds=2 * SECONDS)
     return first, second
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from definitions import Row
+from filling import fill
 from hypothesis import assume
 from hypothesis import strategies as st
 from oracle import PDA, Crowd, NoSolution, Source, Values
@@ -28,10 +29,7 @@ METHODS = ("suppress", "tds", "hce-tdr")
 def opened(rows: Sequence[Row], columns: Sequence[str]) -> ppdm_sql.Database:
     """Open a database in memory with the rows in the table t."""
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE t ({', '.join(f'{name} VARCHAR' for name in columns)})")
-    connection.executemany(
-        f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})", [list(row) for row in rows]
-    )
+    fill(connection, "t", dict.fromkeys(columns, "VARCHAR"), rows)
     return ppdm_sql.open(connection)
 
 

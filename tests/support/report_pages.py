@@ -9,15 +9,10 @@ import duckdb
 
 import ppdm_sql
 from ppdm_sql import Database, examples
+from ppdm_sql.cli.demo import JOBS
 from ppdm_sql.progress import SilentProgress
 
 QUIET: dict[str, Any] = {"progress": SilentProgress()}
-JOBS = {
-    "ANY_Job": {
-        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
-        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
-    }
-}
 METHODS = ("PDA", "TDS", "HCE-TDR", "swap", "noise")
 EDITIONS = ("owner", "public")
 

@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 import ppdm_sql
+from ppdm_sql.cli.demo import JOBS
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.examples import creation
 from ppdm_sql.integrate import Party
@@ -30,12 +32,6 @@ from ppdm_sql.methods.two_party.party import integrate
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
-JOBS = {
-    "ANY_Job": {
-        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
-        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
-    }
-}
 REQUIRE = ("k >= 4 on Sex, Job", "k >= 4 on Job, Salary")
 CELLS = ("Janitor", "Lawyer", "Carpenter", "Accountant", "person-")
 """Texts of cells and keys, which no error may hold."""
@@ -186,7 +182,7 @@ def raises(error: BaseException) -> Fault:
 
 @dataclass
 class Outcome:
-    """What one party ended with."""
+    """What one party ended with: a release or an error."""
 
     release: Release | None = None
     error: BaseException | None = None
@@ -195,6 +191,7 @@ class Outcome:
     sent: int = 0
     seconds: float = 0.0
     notices: list[str] = field(default_factory=list)
+    link: Any = None  # what it spoke through, where that is kept
 
     @property
     def text(self) -> str:
@@ -221,20 +218,21 @@ def run(
         place = Address(HOST, progress.port)
         return connect_to(place, second.credentials(), second.partner, timeout=timeout)
 
-    outcomes = Outcome(), Outcome(notices=[])
+    outcomes = Outcome(), Outcome()
     outcomes[0].notices = progress.notices
-    threads = [
-        threading.Thread(target=_run, args=(outcome, side, opened, fault, noted, more), daemon=True)
-        for outcome, side, opened, fault, noted in zip(
-            outcomes, (first, second), (listens, joins), faults, (progress, Noted()), strict=True
-        )
-    ]
+    parts = zip(outcomes, (first, second), (listens, joins), faults, (progress, Noted()), strict=True)
+    at_once(*(partial(_run, *part, more) for part in parts))
+    return outcomes
+
+
+def at_once(*parties: Callable[[], None], seconds: float = 60) -> None:
+    """Let parties run beside each other, each in a thread of its own."""
+    threads = [threading.Thread(target=party, daemon=True) for party in parties]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(seconds)
         assert not thread.is_alive(), "a party never came back"
-    return outcomes
 
 
 def _run(

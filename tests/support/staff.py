@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from drafts import Label, Refinement, Tree, make_draft, quote, shown_at, working
+from drafts import Label, Refinement, Tree, make_draft, shown_at, working
+from filling import fill, quote
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.privacy import Requirement
@@ -138,17 +139,9 @@ FROZEN_TYPES = {column[0]: column[5] if len(column) > 5 else "VARCHAR" for colum
 
 def write(engine: Engine, table: str, rows: Sequence[Record], *, count: bool = False) -> None:
     """Write records as a table, with a column nobody asked for; ``count`` makes each row two records."""
-    declared = [f"{quote(name)} {kind}" for name, kind in TYPES.items()] + [
-        "Rating VARCHAR",
-        "secret VARCHAR",
-    ]
-    declared += ["n INTEGER"] if count else []
-    engine.connection.execute(f"CREATE TABLE {quote(table)} ({', '.join(declared)})")
+    columns = TYPES | {"Rating": "VARCHAR", "secret": "VARCHAR"} | ({"n": "INTEGER"} if count else {})
     more = ["a secret", *([2] if count else [])]
-    marks = ", ".join("?" * len(declared))
-    engine.connection.executemany(
-        f"INSERT INTO {quote(table)} VALUES ({marks})", [[*row, *more] for row in rows]
-    )
+    fill(engine.connection, table, columns, [[*row, *more] for row in rows])
 
 
 def draft(

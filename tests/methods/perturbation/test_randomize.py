@@ -12,10 +12,11 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
+from filling import quote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from swap_releases import Heard, quoted
+from swap_releases import Heard
 
 import ppdm_sql
 import ppdm_sql.methods.perturbation.randomize as run_module
@@ -66,7 +67,7 @@ def randomize(
 def pairs(con: duckdb.DuckDBPyConnection, name: str, release: str = "safe") -> Any:
     """The original and the released value of each record, by the key that the release keeps."""
     query = (
-        f"SELECT t.{quoted(name)}, s.{quoted(name)} FROM t JOIN {quoted(release)} AS s USING (id) ORDER BY id"
+        f"SELECT t.{quote(name)}, s.{quote(name)} FROM t JOIN {quote(release)} AS s USING (id) ORDER BY id"
     )
     return con.execute(query).fetchall()
 
@@ -90,13 +91,6 @@ def test_noise_is_of_its_distribution_whose_last_bits_tell_nothing_of_the_origin
     assert abs(found).max() <= 0.5 + 2**-21
     assert stats.kstest(found, "uniform", args=(-0.5, 1)).pvalue > 0.01
     assert all(y * 2**21 == int(y * 2**21) for _, y in pairs(con, "unit"))
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "uniform"])
-def test_a_level_holds_with_its_confidence(con: duckdb.DuckDBPyConnection, kind: str) -> None:
-    randomize(con, [f"salary={kind} 50%"], ranges={"salary": (0, 200_000)}, keep=["id"])
-    inside = np.abs(noise_in(con, "salary")) <= 50_000
-    assert inside.mean() == pytest.approx(0.95, abs=6 * math.sqrt(0.95 * 0.05 / PEOPLE))
 
 
 def test_categories_are_retained_as_often_as_asked(con: duckdb.DuckDBPyConnection) -> None:
@@ -166,7 +160,7 @@ SHUFFLED = "CREATE TABLE other AS FROM t ORDER BY hash(id)"
 
 def released(con: duckdb.DuckDBPyConnection, table: str, into: str, **options: Any) -> set[Any]:
     randomize(con, NOISE, table, ranges=RANGES, keep=["id"], into=into, **options)
-    return set(con.execute(f"FROM {quoted(into)}").fetchall())
+    return set(con.execute(f"FROM {quote(into)}").fetchall())
 
 
 @pytest.mark.parametrize("record", ["id", "name", None])
@@ -290,10 +284,10 @@ def test_the_table_of_keys_is_gone_after_an_error(
 
 
 def test_hostile_names_and_values(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    listed = ", ".join(f"salary + {place} AS {quoted(name)}" for place, name in enumerate(HOSTILE))
+    listed = ", ".join(f"salary + {place} AS {quote(name)}" for place, name in enumerate(HOSTILE))
     con.execute(
-        f"CREATE TABLE hostile AS SELECT {listed}, job || $v AS {quoted(HOSTILE[0] + ' job')}, "
-        f"age AS {quoted(HOSTILE[1] + ' age')}, id AS {quoted(HOSTILE[2] + ' kept')} FROM t",
+        f"CREATE TABLE hostile AS SELECT {listed}, job || $v AS {quote(HOSTILE[0] + ' job')}, "
+        f"age AS {quote(HOSTILE[1] + ' age')}, id AS {quote(HOSTILE[2] + ' kept')} FROM t",
         {"v": HOSTILE[2]},
     )
     noise = dict.fromkeys(HOSTILE, "gaussian 50%")

@@ -10,9 +10,10 @@ import duckdb
 import numpy as np
 import oracle_perturbation as oracle
 import pytest
+from filling import quote
 from hypothesis import given
 from hypothesis import strategies as st
-from swap_releases import Heard, quoted
+from swap_releases import Heard
 
 import ppdm_sql
 import ppdm_sql.methods.perturbation.reconstruct as distributions
@@ -353,9 +354,9 @@ def test_a_class_without_values_has_no_distribution(con: duckdb.DuckDBPyConnecti
 
 
 def test_any_name_will_do(con: duckdb.DuckDBPyConnection) -> None:
-    listed = ", ".join(f"pay AS {quoted(name)}" for name in HOSTILE)
+    listed = ", ".join(f"pay AS {quote(name)}" for name in HOSTILE)
     con.execute(
-        f"CREATE TABLE {quoted(HOSTILE[2])} AS SELECT {listed}, good AS {quoted('in ' + HOSTILE[0])} FROM t"
+        f"CREATE TABLE {quote(HOSTILE[2])} AS SELECT {listed}, good AS {quote('in ' + HOSTILE[0])} FROM t"
     )
     known = {"noise": dict.fromkeys(HOSTILE, "uniform 30"), "ranges": dict.fromkeys(HOSTILE, (0, 100))}
     odd = {"columns": HOSTILE, "by_class": "in " + HOSTILE[0], "into": HOSTILE[1]}

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 from oracle_swap import Row, limits, optimum, records
-from swaps import identified, measured, patterns, planned
+from swap_releases import identified, measured, patterns, planned
 
 from ppdm_sql.engine import statements
 from ppdm_sql.methods.swapping.candidates import SCALE, candidates

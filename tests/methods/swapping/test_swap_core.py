@@ -14,8 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_swap import Record, Row, limits, optimum, records, statuses, swaps_left, wanted
-from swap_releases import Heard
-from swaps import identified, measured, patterns, planned
+from swap_releases import Heard, identified, measured, patterns, planned
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.swapping import candidates as of_candidates

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from swap_releases import quoted
+from filling import fill, quote
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
@@ -79,10 +79,7 @@ def filled(con: duckdb.DuckDBPyConnection, names: tuple[str, ...], size: int = 3
         for _ in range(size)
     ]
     types = [*["DOUBLE"] * (len(names) - 1), "VARCHAR", "VARCHAR"]
-    declared = [f"{quoted(name)} {kind}" for name, kind in zip(records[0], types, strict=True)]
-    con.execute(f"CREATE TABLE t ({', '.join(declared)})")
-    marks = ", ".join("?" * len(declared))
-    con.executemany(f"INSERT INTO t VALUES ({marks})", [[*record.values()] for record in records])
+    fill(con, "t", dict(zip(records[0], types, strict=True)), map(list, (r.values() for r in records)))
     return records
 
 
@@ -97,7 +94,7 @@ def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
 
 def called(tree: DecisionTree, macro: str) -> str:
     """A call of the macro with the columns that the tree uses."""
-    return f"{quoted(macro)}({', '.join(map(quoted, tree.used))})"
+    return f"{quote(macro)}({', '.join(map(quote, tree.used))})"
 
 
 # -- prediction -------------------------------------------------------------------------------------

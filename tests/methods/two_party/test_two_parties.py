@@ -13,12 +13,13 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
-from cases import Case, literal, quote, run
-from federated import Outcome, QueueLink, links, together
+from cases import Case, run, type_of
+from federated import QueueLink, links, together
+from filling import fill
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import grouping, secret, text
-from sides import JOBS, REQUIRE, split_employees
+from sides import JOBS, REQUIRE, Outcome, split_employees
 from strategies import NAMES, cases
 
 import ppdm_sql
@@ -70,17 +71,10 @@ class Split:
         records = [row for row, n in zip(source.rows, source.counts, strict=True) for _ in range(n)]
         rows = [(f"k{number}", *(row[place] for place in places)) for number, row in enumerate(records)]
         random.Random(seed).shuffle(rows)
-        declared = [f"{quote(self.key)} VARCHAR", *(f"{quote(name)} {self._type(name)}" for name in columns)]
         connection = duckdb.connect(config={"threads": 1})
-        connection.execute(f"CREATE TABLE {quote(self.case.table)} ({', '.join(declared)})")
-        marks = ", ".join("?" for _ in declared)
-        connection.executemany(f"INSERT INTO {quote(self.case.table)} VALUES ({marks})", rows)
+        typed = {self.key: "VARCHAR"} | {name: type_of(self.case, name) for name in columns}
+        fill(connection, self.case.table, typed, rows)
         return connection
-
-    def _type(self, name: str) -> str:
-        if self.case.types[name] != "ENUM":
-            return self.case.types[name]
-        return f"ENUM ({', '.join(map(literal, self.case.source.order[name]))})"
 
     def request(self, owned: Sequence[str], **more: Any) -> IntegrateRequest:
         """What the party asks that owns some of the columns."""
