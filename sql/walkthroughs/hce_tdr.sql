@@ -48,43 +48,38 @@ FROM equivalence_classes AS c;
 -- ---------------------------------------------------------------------------------------------
 
 -- H(D | B) is the entropy of D that is left in the equivalence classes of the attributes B,
--- weighted by their records. Alone, neither Overtime nor White-collar against Blue-collar tells
--- much; together they tell Income exactly. A gain that looks at one attribute by itself, as the
--- InfoGain of TDS does, cannot see that: it is 1 - 0.811 = 0.189 for Job.
+-- weighted by their records: the mean over the records of log2(1 / share), where share is that of
+-- the record's own D in its class. Alone, neither Overtime nor White-collar against Blue-collar
+-- tells much; together they tell Income exactly. A gain that looks at one attribute by itself, as
+-- the InfoGain of TDS does, cannot see that: it is 1 - 0.811 = 0.189 for Job.
 WITH known_attributes AS (
     SELECT
         unnest(['{}', '{Overtime}', '{Job}', '{Overtime, Job}']) AS attributes,
         unnest([false, true, false, true]) AS knows_overtime,
         unnest([false, false, true, true]) AS knows_job
 ),
-class_counts AS (
+known_people AS (
     SELECT
         k.attributes,
         p.Income,
         CASE WHEN k.knows_overtime THEN p.Overtime END AS Overtime,
-        CASE WHEN k.knows_job THEN p.Job IN ('Adm_clerical', 'Sales') END AS white_collar,
-        count(*) AS records
+        CASE WHEN k.knows_job THEN p.Job IN ('Adm_clerical', 'Sales') END AS white_collar
     FROM known_attributes AS k
     CROSS JOIN people AS p
-    GROUP BY ALL
 ),
-class_shares AS (
+shares AS (
     SELECT
-        c.attributes,
-        c.records,
-        c.records / sum(c.records) OVER (
-            PARTITION BY c.attributes, c.Overtime, c.white_collar
-        ) AS share
-    FROM class_counts AS c
+        k.attributes,
+        count(*) OVER (PARTITION BY k.attributes, k.Overtime, k.white_collar, k.Income)
+            / count(*) OVER (PARTITION BY k.attributes, k.Overtime, k.white_collar) AS share
+    FROM known_people AS k
 )
 SELECT
     s.attributes,
-    round(sum(s.records * log2(1 / s.share)) / sum(s.records), 6) AS conditional_entropy
-FROM class_shares AS s
+    round(avg(log2(1 / s.share)), 6) AS conditional_entropy
+FROM shares AS s
 GROUP BY ALL
-ORDER BY
-    conditional_entropy DESC,
-    s.attributes ASC;
+ORDER BY conditional_entropy DESC, s.attributes ASC;
 
 -- ---------------------------------------------------------------------------------------------
 -- 3. Taxonomies and the cut
@@ -146,11 +141,6 @@ WITH RECURSIVE ways_up (person, attribute, node, child) AS (
         ON t.attribute = w.attribute
         AND t.child = w.node
 )
-SELECT
-    w.person,
-    w.attribute,
-    w.node,
-    w.child
 FROM ways_up AS w;
 
 -- The most general value of each taxonomy. The order of the attributes decides between equal
@@ -188,9 +178,7 @@ SELECT
     r.attribute,
     r.node
 FROM reached_nodes AS r
-ANTI JOIN refined_nodes AS s
-    ON s.attribute = r.attribute
-    AND s.node = r.node;
+ANTI JOIN refined_nodes AS s USING (attribute, node);
 
 -- The anonymous table at the present cut (full-subtree generalization). This view, and those below,
 -- follow refined_nodes as it grows.
@@ -203,11 +191,8 @@ SELECT
     p.Overtime,
     p.Income
 FROM people AS p
-JOIN possible_labels AS l
-    ON l.person = p.person
-JOIN cut_nodes AS c
-    ON c.attribute = l.attribute
-    AND c.node = l.node
+JOIN possible_labels AS l USING (person)
+JOIN cut_nodes AS c USING (attribute, node)
 GROUP BY ALL;
 
 -- ---------------------------------------------------------------------------------------------
@@ -242,74 +227,34 @@ SELECT
     l.child IS NOT NULL AS refined
 FROM candidates AS k
 CROSS JOIN anonymous_people AS a
-LEFT JOIN possible_labels AS l
-    ON l.person = a.person
-    AND l.attribute = k.attribute
-    AND l.node = k.node;
+LEFT JOIN possible_labels AS l USING (person, attribute, node);
 
 -- H(D | P u Q_v), the hierarchical conditional entropy: over the equivalence classes of the whole
--- table, P at full detail, Q at the cut in which v is refined.
-CREATE OR REPLACE TEMP VIEW candidate_entropies AS
-WITH class_counts AS (
+-- table, P at full detail, Q at the cut in which v is refined. A_v, the anonymity: the smallest
+-- equivalence class on Q alone, which is what others may know. A refinement is beneficial if those
+-- called v are of more than one class.
+CREATE OR REPLACE TEMP VIEW candidate_measures AS
+WITH trial_shares AS (
     SELECT
         t.attribute,
         t.node,
-        t.Overtime,
-        t.Job,
-        t.Age,
-        t.Sex,
         t.Income,
-        count(*) AS records
-    FROM trial_people AS t
-    GROUP BY ALL
-),
-class_shares AS (
-    SELECT
-        c.attribute,
-        c.node,
-        c.records,
-        c.records / sum(c.records) OVER (
-            PARTITION BY c.attribute, c.node, c.Overtime, c.Job, c.Age, c.Sex
+        t.refined,
+        count(*) OVER (PARTITION BY t.attribute, t.node, t.Job, t.Age, t.Sex) AS class_records,
+        count(*) OVER (
+            PARTITION BY t.attribute, t.node, t.Overtime, t.Job, t.Age, t.Sex, t.Income
+        ) / count(*) OVER (
+            PARTITION BY t.attribute, t.node, t.Overtime, t.Job, t.Age, t.Sex
         ) AS share
-    FROM class_counts AS c
+    FROM trial_people AS t
 )
 SELECT
     s.attribute,
     s.node,
-    sum(s.records * log2(1 / s.share)) / sum(s.records) AS conditional_entropy
-FROM class_shares AS s
-GROUP BY ALL;
-
--- A_v, the anonymity: the smallest equivalence class on Q alone, which is what others may know.
-CREATE OR REPLACE TEMP VIEW candidate_anonymity AS
-WITH equivalence_classes AS (
-    SELECT
-        t.attribute,
-        t.node,
-        count(*) AS records
-    FROM trial_people AS t
-    GROUP BY
-        t.attribute,
-        t.node,
-        t.Job,
-        t.Age,
-        t.Sex
-)
-SELECT
-    c.attribute,
-    c.node,
-    min(c.records) AS anonymity
-FROM equivalence_classes AS c
-GROUP BY ALL;
-
--- A refinement is beneficial if those called v are of more than one class.
-CREATE OR REPLACE TEMP VIEW candidate_classes AS
-SELECT
-    t.attribute,
-    t.node,
-    count(DISTINCT t.Income) > 1 AS beneficial
-FROM trial_people AS t
-WHERE t.refined
+    avg(log2(1 / s.share)) AS conditional_entropy,
+    min(s.class_records) AS anonymity,
+    count(DISTINCT s.Income) FILTER (WHERE s.refined) > 1 AS beneficial
+FROM trial_shares AS s
 GROUP BY ALL;
 
 -- Gain = H(D | P u Q) - H(D | P u Q_v), loss = A - A_v. "Information gained per each loss of
@@ -322,24 +267,14 @@ WITH measured AS (
         c.attribute,
         c.node,
         k.attribute_order,
-        h.conditional_entropy,
-        b.conditional_entropy - h.conditional_entropy AS gain,
-        a.anonymity,
-        o.anonymity - a.anonymity AS loss,
-        a.anonymity >= 3 AS valid,
+        c.conditional_entropy,
+        o.conditional_entropy - c.conditional_entropy AS gain,
+        o.anonymity - c.anonymity AS loss,
+        c.anonymity >= 3 AS valid,
         c.beneficial
-    FROM candidate_classes AS c
-    JOIN attributes AS k
-        ON k.attribute = c.attribute
-    JOIN candidate_entropies AS h
-        ON h.attribute = c.attribute
-        AND h.node = c.node
-    JOIN candidate_entropies AS b
-        ON b.attribute = '-'
-    JOIN candidate_anonymity AS a
-        ON a.attribute = c.attribute
-        AND a.node = c.node
-    JOIN candidate_anonymity AS o
+    FROM candidate_measures AS c
+    JOIN attributes AS k USING (attribute)
+    JOIN candidate_measures AS o
         ON o.attribute = '-'
 )
 SELECT
@@ -380,10 +315,7 @@ SELECT
     s.valid,
     s.beneficial
 FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+ORDER BY s.place ASC NULLS LAST, s.attribute ASC, s.node ASC;
 
 -- Round 1: with Overtime in P, each of the three tells Income exactly: H goes from 1 to 0. Job is
 -- first.
@@ -432,39 +364,10 @@ SELECT
     count(*) AS records
 FROM anonymous_people AS a
 GROUP BY ALL
-ORDER BY
-    a.Job DESC;
+ORDER BY a.Job DESC;
 
--- The data metric: the anonymous table classifies as well as the original one, H(D | P u Q) is 0 in
--- both.
-WITH class_counts AS (
-    SELECT
-        'original' AS of_table,
-        concat_ws(', ', p.Overtime, p.Job, p.Age, p.Sex) AS equivalence_class,
-        p.Income,
-        count(*) AS records
-    FROM people AS p
-    GROUP BY ALL
-    UNION ALL
-    SELECT
-        'anonymous' AS of_table,
-        concat_ws(', ', a.Overtime, a.Job, a.Age, a.Sex) AS equivalence_class,
-        a.Income,
-        count(*) AS records
-    FROM anonymous_people AS a
-    GROUP BY ALL
-),
-class_shares AS (
-    SELECT
-        c.of_table,
-        c.records,
-        c.records / sum(c.records) OVER (PARTITION BY c.of_table, c.equivalence_class) AS share
-    FROM class_counts AS c
-)
-SELECT
-    s.of_table,
-    round(sum(s.records * log2(1 / s.share)) / sum(s.records), 6) AS conditional_entropy
-FROM class_shares AS s
-GROUP BY ALL
-ORDER BY
-    s.of_table DESC;
+-- The data metric: the anonymous table classifies as well as the original one. H(D | P u Q) is 0 in
+-- it, as it is where all eight are alone.
+SELECT round(h.conditional_entropy, 6) AS conditional_entropy
+FROM candidate_measures AS h
+WHERE h.attribute = '-';

@@ -55,10 +55,7 @@ SELECT
     ) AS confidence_percent
 FROM customers AS c
 GROUP BY ALL
-ORDER BY
-    confidence_percent DESC,
-    c.Job ASC,
-    c.Country ASC;
+ORDER BY confidence_percent DESC, c.Job ASC, c.Country ASC;
 
 -- ---------------------------------------------------------------------------------------------
 -- 2. Suppression: the state is the set of disclosed values
@@ -154,10 +151,7 @@ SELECT
     p.records AS total,
     p.discharged
 FROM partitions AS p
-ORDER BY
-    p.Job DESC,
-    p.Country DESC,
-    p.Child DESC;
+ORDER BY p.Job DESC, p.Country DESC, p.Child DESC;
 
 -- Figure 1, initially: the partitions of the VIP.
 FROM figure_1 AS f;
@@ -171,11 +165,8 @@ SELECT
     l.records,
     round(100 * c.confidence, 2) AS channel_confidence_percent
 FROM channel_leaves AS l
-JOIN channel_confidences AS c
-    ON c.channel = l.channel
-ORDER BY
-    l.channel DESC,
-    l.ic DESC;
+JOIN channel_confidences AS c USING (channel)
+ORDER BY l.channel DESC, l.ic DESC;
 
 -- Figure 2, initially: the leaves of both IC trees, and Conf(IC -> pi) beside them.
 FROM figure_2 AS f;
@@ -249,11 +240,8 @@ WITH suppressed_counts AS (
         c.Rating,
         sum(c.n) AS records
     FROM original_values AS o
-    SEMI JOIN candidates AS k
-        ON k.attribute = o.attribute
-        AND k.value = o.value
-    JOIN customers AS c
-        ON c.group_number = o.group_number
+    SEMI JOIN candidates AS k USING (attribute, value)
+    JOIN customers AS c USING (group_number)
     GROUP BY ALL
 )
 SELECT
@@ -264,8 +252,7 @@ SELECT
     coalesce(sum(s.records) FILTER (WHERE s.value = k.value), 0) AS disclosed,
     coalesce(sum(s.records) FILTER (WHERE s.value <> k.value), 0) AS rest
 FROM candidates AS k
-JOIN suppressed_counts AS s
-    ON s.attribute = k.attribute
+JOIN suppressed_counts AS s USING (attribute)
 GROUP BY ALL;
 
 -- InfoGain(v): the entropy of "before" less the entropies of "disclosed" and "rest", weighted by
@@ -303,8 +290,7 @@ WITH trial_customers AS (
         c.n
     FROM candidates AS k
     CROSS JOIN customers AS c
-    JOIN suppressed_customers AS s
-        ON s.group_number = c.group_number
+    JOIN suppressed_customers AS s USING (group_number)
 ),
 trial_leaves AS (
     SELECT
@@ -337,11 +323,8 @@ SELECT
     avg(k.confidence - b.confidence) AS priv_loss,
     bool_and(k.confidence <= t.threshold) AS valid
 FROM candidate_confidences AS k
-JOIN template_attributes AS t
-    ON t.channel = k.channel
-    AND t.attribute = k.attribute
-JOIN channel_confidences AS b
-    ON b.channel = k.channel
+JOIN template_attributes AS t USING (channel, attribute)
+JOIN channel_confidences AS b USING (channel)
 GROUP BY ALL;
 
 -- Score(v), equation (1). The place is that of the algorithm: valid and beneficial candidates only,
@@ -367,11 +350,8 @@ SELECT
             )
     END AS place
 FROM candidate_gains AS g
-JOIN candidate_losses AS l
-    ON l.attribute = g.attribute
-    AND l.value = g.value
-JOIN masking_attributes AS m
-    ON m.attribute = g.attribute;
+JOIN candidate_losses AS l USING (attribute, value)
+JOIN masking_attributes AS m USING (attribute);
 
 -- ---------------------------------------------------------------------------------------------
 -- 5. The run: print the candidates, disclose the winner, repeat
@@ -387,10 +367,7 @@ SELECT
     round(100 * max(k.confidence) FILTER (WHERE k.channel = 'Job, Child'), 2) AS job_child_percent
 FROM candidate_confidences AS k
 GROUP BY ALL
-ORDER BY
-    job_country_percent DESC,
-    k.attribute ASC,
-    k.value ASC;
+ORDER BY job_country_percent DESC, k.attribute ASC, k.value ASC;
 
 -- What a round looks at: every candidate with its score, the winner first.
 CREATE OR REPLACE TEMP VIEW ranked_candidates AS
@@ -404,10 +381,7 @@ SELECT
     s.valid,
     s.beneficial
 FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.value ASC;
+ORDER BY s.place ASC NULLS LAST, s.attribute ASC, s.value ASC;
 
 -- Round 1: every candidate with its score. Cook gains most, since all cooks are Bad.
 FROM ranked_candidates AS r;
@@ -502,6 +476,4 @@ SELECT
     round(100 * l.discharged / l.records, 2) AS confidence_percent
 FROM channel_leaves AS l
 WHERE l.discharged > 0
-ORDER BY
-    l.channel DESC,
-    l.ic ASC;
+ORDER BY l.channel DESC, l.ic ASC;

@@ -36,8 +36,7 @@ SELECT
 FROM confidences AS c
 JOIN gaussian_steps AS g
     ON g.confidence >= c.confidence
-GROUP BY
-    c.confidence;
+GROUP BY c.confidence;
 
 -- Print Table 1.
 SELECT
@@ -46,8 +45,7 @@ SELECT
     w.uniform_in_2_alpha,
     round(w.gaussian_in_sigma, 2) AS gaussian_in_sigma
 FROM privacy_widths AS w
-ORDER BY
-    w.confidence;
+ORDER BY w.confidence;
 
 -- Section 3 adds normal noise with sigma = 0.25: where does a value of 0.25 go? With 95 % chance
 -- between -0.24 and 0.74 (the text at hand has 0.26 for the former), with 99.9 % between -0.57 and
@@ -58,8 +56,7 @@ SELECT
     round(0.25 + 0.25 * w.gaussian_in_sigma / 2, 2) AS upper
 FROM privacy_widths AS w
 WHERE w.confidence > 0.5
-ORDER BY
-    w.confidence;
+ORDER BY w.confidence;
 
 -- ---------------------------------------------------------------------------------------------
 -- 2. The example of Figure 2: a plateau, randomized in two ways
@@ -108,16 +105,14 @@ SELECT
     o.person,
     o.x + 0.25 * sqrt(-2 * ln(d.first_draw)) * cos(2 * pi() * d.second_draw) AS w
 FROM originals AS o
-JOIN draws AS d
-    ON d.person = o.person
+JOIN draws AS d USING (person)
 UNION ALL
 SELECT
     'uniform' AS noise,
     o.person,
     o.x + d.first_draw - 0.5 AS w
 FROM originals AS o
-JOIN draws AS d
-    ON d.person = o.person;
+JOIN draws AS d USING (person);
 
 -- ---------------------------------------------------------------------------------------------
 -- 3. Partitioning into intervals
@@ -161,8 +156,7 @@ SELECT
         ELSE 0.0
     END AS density
 FROM randomized_counts AS c
-JOIN first_estimates AS e
-    ON e.noise = c.noise;
+JOIN first_estimates AS e USING (noise);
 
 -- ---------------------------------------------------------------------------------------------
 -- 4. The iteration
@@ -194,12 +188,8 @@ WITH RECURSIVE steps (noise, iteration, p, probability, chi_square) AS (
                 d.density * e.probability
                     / sum(d.density * e.probability) OVER (PARTITION BY d.noise, d.s) AS posterior
             FROM steps AS e
-            JOIN noise_densities AS d
-                ON d.noise = e.noise
-                AND d.p = e.p
-            JOIN randomized_counts AS c
-                ON c.noise = d.noise
-                AND c.s = d.s
+            JOIN noise_densities AS d USING (noise, p)
+            JOIN randomized_counts AS c USING (noise, s)
             WHERE e.chi_square >= 0.01 * 30.1435
         ),
         new_estimates AS (
@@ -223,12 +213,6 @@ WITH RECURSIVE steps (noise, iteration, p, probability, chi_square) AS (
         FROM new_estimates AS n
     )
 )
-SELECT
-    s.noise,
-    s.iteration,
-    s.p,
-    s.probability,
-    s.chi_square
 FROM steps AS s;
 
 -- The change of the first iteration is large, that of the second is smaller.
@@ -238,9 +222,7 @@ SELECT DISTINCT
     round(i.chi_square, 4) AS chi_square
 FROM iterations AS i
 WHERE i.iteration IN (1, 2)
-ORDER BY
-    i.noise ASC,
-    i.iteration ASC;
+ORDER BY i.noise ASC, i.iteration ASC;
 
 -- How many iterations it took, and the change of the last one, below 0.3014.
 SELECT
@@ -249,8 +231,7 @@ SELECT
     round(arg_max(i.chi_square, i.iteration), 4) AS last_chi_square
 FROM iterations AS i
 GROUP BY ALL
-ORDER BY
-    i.noise;
+ORDER BY i.noise;
 
 -- ---------------------------------------------------------------------------------------------
 -- 5. Figure 2: original, randomized, reconstructed
@@ -300,9 +281,7 @@ SELECT
     bar(c.reconstructed, 0, 1000, 20) AS reconstructed_curve
 FROM curves AS c
 WHERE c.p BETWEEN -4 AND 25
-ORDER BY
-    c.noise ASC,
-    c.lower ASC;
+ORDER BY c.noise ASC, c.lower ASC;
 
 -- How far both are from the original, as total variation: half of the sum of the differences of the
 -- shares, 0 for the same and 1 for distributions that have nothing in common.
@@ -312,5 +291,4 @@ SELECT
     round(sum(abs(c.reconstructed - c.original)) / 20000, 3) AS reconstructed_to_original
 FROM curves AS c
 GROUP BY ALL
-ORDER BY
-    c.noise;
+ORDER BY c.noise;

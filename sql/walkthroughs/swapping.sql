@@ -75,12 +75,8 @@ SELECT
     p.Amount,
     coalesce(m.mark, '') AS identifiable_status
 FROM policies AS p
-LEFT JOIN marked_patterns AS m
-    ON m.Age = p.Age
-    AND m.Gender = p.Gender
-    AND m.Location = p.Location
-ORDER BY
-    p.No;
+LEFT JOIN marked_patterns AS m USING (Age, Gender, Location)
+ORDER BY p.No;
 
 -- The records that may be perturbed: all of U, and one member of each group of V. Members are
 -- alike; Table 3 takes the first. (A release should not always do so: "ppdm swap" draws one.)
@@ -102,13 +98,9 @@ SELECT
     count(*) FILTER (WHERE r.status = 'U') AS records_of_u,
     count(*) FILTER (WHERE r.status = 'V') AS records_of_v
 FROM categories AS c
-LEFT JOIN candidate_records AS r
-    ON r.Amount = c.Amount
-GROUP BY
-    c.Amount,
-    c.category
-ORDER BY
-    c.category;
+LEFT JOIN candidate_records AS r USING (Amount)
+GROUP BY c.Amount, c.category
+ORDER BY c.category;
 
 -- ---------------------------------------------------------------------------------------------
 -- 2. Phase I: preserve the marginal distribution
@@ -118,54 +110,34 @@ ORDER BY
 -- With p = 0.5, three of six records change in all (1b), at most N_k = 2 leave a category (1d).
 -- The table is small enough to try every integer solution; the surplus of a category is what
 -- leaves it less what enters it (1c). (The example misprints (1c): the surplus s+ is subtracted.)
-CREATE OR REPLACE TEMP TABLE flows_of_u AS
-WITH flows AS (
-    SELECT
-        n12.n AS n12,
-        n13.n AS n13,
-        n21.n AS n21,
-        n23.n AS n23,
-        n31.n AS n31,
-        n32.n AS n32
-    FROM range(3) AS n12 (n)
-    CROSS JOIN range(3) AS n13 (n)
-    CROSS JOIN range(3) AS n21 (n)
-    CROSS JOIN range(3) AS n23 (n)
-    CROSS JOIN range(3) AS n31 (n)
-    CROSS JOIN range(3) AS n32 (n)
-)
+CREATE OR REPLACE TEMP TABLE optimal_flows AS
 SELECT
-    f.n12,
-    f.n13,
-    f.n21,
-    f.n23,
-    f.n31,
+    a.n12,
+    b.n13,
+    c.n21,
+    d.n23,
+    e.n31,
     f.n32,
-    abs(f.n12 + f.n13 - f.n21 - f.n31)
-        + abs(f.n21 + f.n23 - f.n12 - f.n32)
-        + abs(f.n31 + f.n32 - f.n13 - f.n23) AS deviation
-FROM flows AS f
-WHERE f.n12 + f.n13 + f.n21 + f.n23 + f.n31 + f.n32 = 3
-    AND f.n12 + f.n13 <= 2
-    AND f.n21 + f.n23 <= 2
-    AND f.n31 + f.n32 <= 2;
+    abs(a.n12 + b.n13 - c.n21 - e.n31)
+        + abs(c.n21 + d.n23 - a.n12 - f.n32)
+        + abs(e.n31 + f.n32 - b.n13 - d.n23) AS deviation
+FROM range(3) AS a (n12)
+CROSS JOIN range(3) AS b (n13)
+CROSS JOIN range(3) AS c (n21)
+CROSS JOIN range(3) AS d (n23)
+CROSS JOIN range(3) AS e (n31)
+CROSS JOIN range(3) AS f (n32)
+WHERE a.n12 + b.n13 + c.n21 + d.n23 + e.n31 + f.n32 = 3
+    AND a.n12 + b.n13 <= 2
+    AND c.n21 + d.n23 <= 2
+    AND e.n31 + f.n32 <= 2
+QUALIFY deviation = min(deviation) OVER ()
+ORDER BY a.n12 DESC, b.n13 DESC;
 
 -- The optimal solutions: the objective reaches 0, so the marginal is preserved. There are two,
 -- round the three categories in either direction. The paper and "ppdm swap" take
 -- n12 = n23 = n31 = 1; from the other one the swaps below end at 2.77723.
-SELECT
-    f.n12,
-    f.n13,
-    f.n21,
-    f.n23,
-    f.n31,
-    f.n32,
-    f.deviation
-FROM flows_of_u AS f
-WHERE f.deviation = (SELECT min(b.deviation) FROM flows_of_u AS b)
-ORDER BY
-    f.n12 DESC,
-    f.n13 DESC;
+FROM optimal_flows AS f;
 
 -- V is the same problem with p = 1 and N_k = 1: one record of each category changes, and the same
 -- two solutions do. So in U and in V, one Low becomes Med, one Med becomes High, one High becomes
@@ -197,8 +169,7 @@ SELECT
 FROM perturbed_records AS r
 WHERE r.true_amount <> r.phase_1_amount
 GROUP BY ALL
-ORDER BY
-    r.true_amount DESC;
+ORDER BY r.true_amount DESC;
 
 -- ---------------------------------------------------------------------------------------------
 -- 3. Posterior probabilities by simple Bayes (Appendix B)
@@ -212,11 +183,8 @@ SELECT
     count(*) AS records,
     count(*) / sum(count(*)) OVER () AS prior
 FROM policies AS p
-JOIN categories AS c
-    ON c.Amount = p.Amount
-GROUP BY
-    c.Amount,
-    c.category;
+JOIN categories AS c USING (Amount)
+GROUP BY c.Amount, c.category;
 
 -- The conditional probabilities of every value of every attribute, given the category. A value that
 -- never occurs with a category has no row, and probability 0.
@@ -228,10 +196,7 @@ SELECT
     count(*) AS records,
     count(*) / sum(count(*)) OVER (PARTITION BY v.Amount, v.attribute) AS conditional
 FROM (UNPIVOT policies ON Age, Gender, Location INTO NAME attribute VALUE value) AS v
-GROUP BY
-    v.Amount,
-    v.attribute,
-    v.value;
+GROUP BY v.Amount, v.attribute, v.value;
 
 -- Appendix B prints those of record 1. (It has P(30-39 | Med) = 3/16, a misprint: three of the six
 -- Med records are 30-39, and its product uses 3/6.)
@@ -245,12 +210,10 @@ SELECT
     concat(max(c.records) FILTER (WHERE c.Amount = 'High'), '/', max(b.records)
         FILTER (WHERE c.Amount = 'High')) AS given_high
 FROM conditionals AS c
-JOIN priors AS b
-    ON b.Amount = c.Amount
+JOIN priors AS b USING (Amount)
 WHERE c.value IN ('30-39', 'Female', 'CA')
 GROUP BY ALL
-ORDER BY
-    c.attribute;
+ORDER BY c.attribute;
 
 -- Equation (10): the posterior is prior times conditionals, normalized over the categories by a
 -- window. (Several "P" of Appendix B stand for divisions by P, which cancels out.)
@@ -266,10 +229,7 @@ WITH joint_probabilities AS (
         ON c.attribute = v.attribute
         AND c.value = v.value
         AND c.Amount = b.Amount
-    GROUP BY
-        v.No,
-        b.Amount,
-        b.prior
+    GROUP BY v.No, b.Amount, b.prior
 )
 SELECT
     j.No,
@@ -304,19 +264,15 @@ SELECT
     d.amount AS phase_1_perturbed,
     round(d.difference, 4) AS d_t_r
 FROM candidate_records AS r
-JOIN posteriors AS p
-    ON p.No = r.No
-JOIN record_differences AS d
-    ON d.No = r.No
+JOIN posteriors AS p USING (No)
+JOIN record_differences AS d USING (No)
 GROUP BY
     r.No,
     r.status,
     d.true_amount,
     d.amount,
     d.difference
-ORDER BY
-    r.status ASC,
-    r.No ASC;
+ORDER BY r.status ASC, r.No ASC;
 
 -- The objective (12a) is their sum.
 CREATE OR REPLACE TEMP VIEW objective AS
@@ -407,8 +363,7 @@ SELECT
     l.amount_j,
     round(l.cost, 4) AS cost
 FROM swap_list AS l
-ORDER BY
-    l.place;
+ORDER BY l.place;
 
 -- The swap that is performed next: the first of the list.
 CREATE OR REPLACE TEMP VIEW next_swap AS
@@ -418,8 +373,7 @@ SELECT
     l.amount_i,
     l.amount_j
 FROM swap_list AS l
-ORDER BY
-    l.place
+ORDER BY l.place
 LIMIT 1;
 
 -- Perform the first swap of the list: 10 becomes Med, which is likelier for it than Low.
@@ -482,11 +436,8 @@ SELECT
     r.amount AS phase_2_perturbed,
     round(d.difference, 4) AS d_t_r
 FROM perturbed_records AS r
-JOIN record_differences AS d
-    ON d.No = r.No
-ORDER BY
-    r.status ASC,
-    r.No ASC;
+JOIN record_differences AS d USING (No)
+ORDER BY r.status ASC, r.No ASC;
 
 -- The table to release: Amount is swapped, and nothing else is touched.
 CREATE OR REPLACE TEMP TABLE swapped_policies AS
@@ -497,8 +448,7 @@ SELECT
     p.Location,
     coalesce(r.amount, p.Amount) AS Amount
 FROM policies AS p
-LEFT JOIN perturbed_records AS r
-    ON r.No = p.No;
+LEFT JOIN perturbed_records AS r USING (No);
 
 -- Goal G1: the marginal distribution of Amount is what it was.
 SELECT
@@ -507,13 +457,9 @@ SELECT
     count(*) FILTER (WHERE s.Amount = c.Amount) AS records_after
 FROM categories AS c
 CROSS JOIN policies AS p
-JOIN swapped_policies AS s
-    ON s.No = p.No
-GROUP BY
-    c.Amount,
-    c.category
-ORDER BY
-    c.category;
+JOIN swapped_policies AS s USING (No)
+GROUP BY c.Amount, c.category
+ORDER BY c.category;
 
 -- Constraints C1 and C2: half of U is perturbed, and one member of each group of V, so that no
 -- group determines its Amount any more.
@@ -523,15 +469,10 @@ SELECT
     count(*) AS records,
     count(*) FILTER (WHERE s.Amount <> p.Amount) AS perturbed
 FROM identifiable_patterns AS i
-JOIN policies AS p
-    ON p.Age = i.Age
-    AND p.Gender = i.Gender
-    AND p.Location = i.Location
-JOIN swapped_policies AS s
-    ON s.No = p.No
+JOIN policies AS p USING (Age, Gender, Location)
+JOIN swapped_policies AS s USING (No)
 GROUP BY ALL
-ORDER BY
-    i.status;
+ORDER BY i.status;
 
 -- ---------------------------------------------------------------------------------------------
 -- 6. Beyond the paper: the least objective
@@ -539,8 +480,9 @@ ORDER BY
 
 -- The greedy procedure depends on where Phase I starts. Nine records of three categories are few
 -- enough to try all plans: record by record, each takes one of the categories, members of V another
--- one than their own.
-CREATE OR REPLACE TEMP TABLE plans AS
+-- one than their own. Of the plans that change three records of U and keep the marginal (if Low and
+-- Med are as frequent as before, so is High), the best costs 2.13535; "ppdm swap --method exact"
+-- finds it without trying.
 WITH RECURSIVE choices AS (
     SELECT
         dense_rank() OVER (ORDER BY r.No) AS place,
@@ -580,25 +522,12 @@ partial_plans (place, plan, objective, changed_u, more_low, more_med) AS (
         ON c.place = p.place + 1
 )
 SELECT
-    p.plan,
-    p.objective,
-    p.changed_u,
-    p.more_low,
-    p.more_med
-FROM partial_plans AS p
-WHERE p.place = 9;
-
--- Of the plans that change three records of U and keep the marginal (if Low and Med are as
--- frequent as before, so is High), the best costs 2.13535; "ppdm swap --method exact" finds it
--- without trying.
-SELECT
     round(p.objective, 5) AS objective,
     trim(p.plan) AS plan
-FROM plans AS p
-WHERE p.changed_u = 3
+FROM partial_plans AS p
+WHERE p.place = 9
+    AND p.changed_u = 3
     AND p.more_low = 0
     AND p.more_med = 0
-ORDER BY
-    p.objective ASC,
-    p.plan ASC
+ORDER BY p.objective ASC, p.plan ASC
 LIMIT 3;

@@ -53,8 +53,7 @@ SELECT
     r.records,
     sum(r.records) OVER (PARTITION BY r.Sex, r.Job) AS a_qid1
 FROM rows_of_the_slide AS r
-ORDER BY
-    r.place;
+ORDER BY r.place;
 
 -- Slide 8: once Accountant and Lawyer are both called Professional, the smallest a(qid1) is 3. All
 -- nine are of class Y, so nothing is lost for who wants to predict the class.
@@ -116,11 +115,8 @@ SELECT
         6
     ) AS info_gain
 FROM class_counts AS c
-GROUP BY
-    c.boundary
-ORDER BY
-    info_gain DESC,
-    c.boundary ASC;
+GROUP BY c.boundary
+ORDER BY info_gain DESC, c.boundary ASC;
 
 -- The taxonomies, an edge a row. Salary is that of slide 11. The slides name Blue-collar and
 -- White-collar (slide 16) and Professional (slide 8); what is below Blue-collar is ours.
@@ -181,11 +177,6 @@ WITH RECURSIVE ways_up (group_number, attribute, node, child) AS (
         ON t.attribute = w.attribute
         AND t.child = w.node
 )
-SELECT
-    w.group_number,
-    w.attribute,
-    w.node,
-    w.child
 FROM ways_up AS w;
 
 -- ---------------------------------------------------------------------------------------------
@@ -237,9 +228,7 @@ SELECT
     r.attribute,
     r.node
 FROM reached_nodes AS r
-ANTI JOIN specialized_nodes AS s
-    ON s.attribute = r.attribute
-    AND s.node = r.node;
+ANTI JOIN specialized_nodes AS s USING (attribute, node);
 
 -- The generalized table: each group is called by its one possible label that is in the cut. This
 -- view, and those below, follow specialized_nodes as it grows.
@@ -252,11 +241,8 @@ SELECT
     e.Class,
     e.n
 FROM employees AS e
-JOIN possible_labels AS p
-    ON p.group_number = e.group_number
-JOIN cut_nodes AS c
-    ON c.attribute = p.attribute
-    AND c.node = p.node
+JOIN possible_labels AS p USING (group_number)
+JOIN cut_nodes AS c USING (attribute, node)
 GROUP BY ALL;
 
 -- Taxonomy Indexed PartitionS, TIPS (slide 15): the leaves of the tree of partitions, one row per
@@ -269,10 +255,7 @@ SELECT
     sum(g.n) AS records
 FROM generalized_employees AS g
 GROUP BY ALL
-ORDER BY
-    g.Salary ASC,
-    g.Job ASC,
-    g.Sex ASC;
+ORDER BY g.Salary ASC, g.Job ASC, g.Sex ASC;
 
 -- A(QID), the anonymity: the smallest a(qid) of each quasi-identifier.
 CREATE OR REPLACE TEMP VIEW anonymity AS
@@ -313,11 +296,8 @@ SELECT
     e.Class,
     sum(e.n) AS records
 FROM candidates AS k
-JOIN possible_labels AS p
-    ON p.attribute = k.attribute
-    AND p.node = k.node
-JOIN employees AS e
-    ON e.group_number = p.group_number
+JOIN possible_labels AS p USING (attribute, node)
+JOIN employees AS e USING (group_number)
 GROUP BY GROUPING SETS (
     (k.attribute, k.node, e.Class),
     (k.attribute, k.node, e.Class, p.child)
@@ -365,10 +345,7 @@ WITH trial_employees AS (
         g.n
     FROM candidates AS k
     CROSS JOIN generalized_employees AS g
-    LEFT JOIN possible_labels AS p
-        ON p.group_number = g.group_number
-        AND p.attribute = k.attribute
-        AND p.node = k.node
+    LEFT JOIN possible_labels AS p USING (group_number, attribute, node)
 ),
 trial_sizes AS (
     SELECT
@@ -400,11 +377,8 @@ SELECT
     avg(a.anonymity - k.anonymity) AS anony_loss,
     bool_and(k.anonymity >= q.k) AS valid
 FROM candidate_anonymity AS k
-JOIN quasi_identifiers AS q
-    ON q.qid = k.qid
-    AND q.attribute = k.attribute
-JOIN anonymity AS a
-    ON a.qid = k.qid
+JOIN quasi_identifiers AS q USING (qid, attribute)
+JOIN anonymity AS a USING (qid)
 GROUP BY ALL;
 
 -- The score, and the place of each candidate: valid and beneficial ones only, the highest score
@@ -430,14 +404,9 @@ SELECT
             )
     END AS place
 FROM candidates AS k
-JOIN attributes AS a
-    ON a.attribute = k.attribute
-JOIN candidate_gains AS g
-    ON g.attribute = k.attribute
-    AND g.node = k.node
-JOIN candidate_losses AS l
-    ON l.attribute = k.attribute
-    AND l.node = k.node;
+JOIN attributes AS a USING (attribute)
+JOIN candidate_gains AS g USING (attribute, node)
+JOIN candidate_losses AS l USING (attribute, node);
 
 -- ---------------------------------------------------------------------------------------------
 -- 5. The run: print the candidates, specialize the winner, repeat
@@ -458,10 +427,7 @@ SELECT
     s.valid,
     s.beneficial
 FROM candidate_scores AS s
-ORDER BY
-    s.place ASC NULLS LAST,
-    s.attribute ASC,
-    s.node ASC;
+ORDER BY s.place ASC NULLS LAST, s.attribute ASC, s.node ASC;
 
 -- Round 1: Salary has the largest gain. It costs 22: A(QID2) falls from 34 to 12.
 FROM ranked_candidates AS r;
@@ -561,7 +527,5 @@ SELECT DISTINCT
     q.k,
     a.anonymity >= q.k AS holds
 FROM anonymity AS a
-JOIN quasi_identifiers AS q
-    ON q.qid = a.qid
-ORDER BY
-    a.qid DESC;
+JOIN quasi_identifiers AS q USING (qid)
+ORDER BY a.qid DESC;
