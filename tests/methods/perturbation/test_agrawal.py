@@ -110,12 +110,6 @@ def test_classes_are_balanced_to_the_record(size: int) -> None:
     assert size < 2000 or all(0.44 < share < 0.56 for (share,) in stretches)
 
 
-def test_unbalanced_classes_are_as_frequent_as_the_function_makes_them() -> None:
-    con = generated(function=1, balanced=False)
-    ((share,),) = rows(con, "SELECT avg((class = 'Group A')::INTEGER) FROM people")
-    assert abs(share - 2 / 3) < 0.02
-
-
 def test_a_seed_gives_the_same_table_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agrawal, "MOST_DRAWN", 3_000)
     tables = []

@@ -14,7 +14,6 @@ from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
     METRICS,
     Metric,
-    interval_width,
     level_of,
     scale_for,
     width_factor,
@@ -63,14 +62,6 @@ def test_levels_and_scales_are_each_others_reverse(
 ) -> None:
     level = level_of(metric, scale, width, confidence)
     assert scale_for(metric, level, width, confidence) == pytest.approx(scale, rel=1e-12)
-
-
-@pytest.mark.parametrize("confidence", [0.1, 0.5, 0.95, 0.999])
-def test_the_interval_holds_noise_with_its_confidence(confidence: float) -> None:
-    reach = interval_width("gaussian", 3.0, confidence) / 2
-    assert norm.cdf(reach, scale=3) - norm.cdf(-reach, scale=3) == pytest.approx(confidence)
-    assert interval_width("uniform", 3.0, confidence) / 6 == pytest.approx(confidence)
-    assert interval_width("cells", 3.0, confidence) / 3 == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -1, 95, math.nan])
