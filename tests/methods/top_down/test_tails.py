@@ -67,7 +67,7 @@ WAYS: list[dict[str, Any]] = [
     {"require": ["k >= 3 on age, zone", "distinct l >= 2 of ill on age"]},
     {"ranges": {"age": (-9, 210)}, "interval_columns": True},
     {"min_widths": {"age": 7}, "symbol": "?", "boundary": "best"},
-    {"taxonomies": {"age": "ranges 5,10,20"}},
+    {"taxonomies": RANGES, "rare": "apart"},
 ]
 
 
