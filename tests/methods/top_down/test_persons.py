@@ -336,7 +336,7 @@ def test_a_source_that_counts_wrong_persons_is_not_published() -> None:
 
     def planted(engine: Any, masked: Any, outputs: Any, person: str | None = None) -> str:
         text = plain(engine, masked, outputs, person)
-        return text.replace("m.person AS person", "row_number() OVER () AS person")
+        return text.replace("m.person FROM", "row_number() OVER () AS person FROM")
 
     with (
         mock.patch("ppdm_sql.methods.top_down.run.released_rows", planted),
