@@ -172,9 +172,9 @@ def _record(engine: Engine, draft: Draft, placed: Mapping[str, object], notices:
     """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
     for part, table, order in (
-        ("steps", draft.steps, " ORDER BY r.step"),
+        ("steps", draft.steps, " ORDER BY r.step ASC"),
         ("cuts", draft.cuts, ""),
-        ("taxonomies", draft.taxonomies, " ORDER BY r.attribute, r.node"),
+        ("taxonomies", draft.taxonomies, " ORDER BY r.attribute ASC, r.node ASC"),
     ):
         if table is not None:
             rows = sql("{t} AS r" + order, t=table)

@@ -94,7 +94,7 @@ def listing(part: str, *order: str, every: bool = False) -> Statement:
     """Write the query of the rows of the owner in the parameter, without that column; or of ``every`` one."""
     names = ",\n    ".join(list(_columns(part))[not every :])
     where = "" if every else "\nWHERE {owner} = ${owner}"
-    ordered = f"\nORDER BY {', '.join(order)}" if order else ""
+    ordered = f"\nORDER BY {', '.join(f'{name} ASC' for name in order)}" if order else ""  # whatever is SET
     return _told(part, "Reads ", f"SELECT\n    {names}\nFROM {{t}}{where}{ordered}")
 
 
