@@ -208,9 +208,7 @@ def applied(
         elif item.type != "VARCHAR":
             kind = TypeSaid(item.type)
         else:
-            of_column = "SELECT {name} AS name, {c} AS value FROM {t}"  # to stack columns takes twice as long
-            texts = sql(of_column, name=literal(item.name), c=column(item.name), t=table)
-            kinds = _kinds(engine, texts).get(item.name, {})
+            kinds = _kinds_of(engine, table, item.name)
             if not (fitting := _type_of(kinds)):
                 kept += _kept_as_text(engine, table, item.name, kinds, shown)
                 continue
@@ -303,6 +301,12 @@ def _kinds(engine: Engine, texts: Statement) -> dict[str, dict[str, int]]:
     return found
 
 
+def _kinds_of(engine: Engine, table: Table, name: str) -> dict[str, int]:
+    of_column = "SELECT {name} AS name, {c} AS value FROM {t}"  # to stack columns takes twice as long
+    texts = sql(of_column, name=literal(name), c=column(name), t=table)
+    return _kinds(engine, texts).get(name, {})
+
+
 def _type_of(kinds: Mapping[str, int]) -> str:
     """Give the type that loses nothing of texts of these kinds; empty where none does or there are none."""
     return next((name for name, of_type in _SHOWN_BY.items() if kinds and kinds.keys() <= of_type), "")
@@ -346,22 +350,21 @@ def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     told = [name for name in names if kinds.get(name, {}).keys() & (_NUMBERS | _DATES)]
     notices = [notice for name in told for notice in _shapes_told(engine, table, name, shown)]
     for name in told:
-        kind = TypeSaid(_type_of(kinds[name]))
-        if is_number(kind.name) and _measures(engine, table, name, kind):
+        if is_number(_type_of(kinds[name])) and is_number(kind := _type_of_many(engine, table, name)):
             notices.append(
                 f"Column {name!r} of {shown} holds numbers as texts. Unless they are codes, give "
-                f"{option_for('--types', name, kind.name)} to read them as numbers."
+                f"{option_for('--types', name, kind)} to read them as numbers."
             )
     formatted = [name for name in names if _FORMATTED in kinds.get(name, {})]
     return notices + [notice for name in formatted for notice in _format_told(engine, table, name, shown)]
 
 
-def _measures(engine: Engine, table: Table, name: str, kind: TypeSaid) -> bool:
-    """Tell whether all texts of a column are numbers, and more different ones than codes of a list."""
+def _type_of_many(engine: Engine, table: Table, name: str) -> str:
+    """Give the type that loses nothing of a column's texts; empty where they may be codes of a list."""
     values = engine.number(
         sql("SELECT count(DISTINCT {c}) FROM {t}", c=column(name), t=table), step="column_values"
     )
-    return values > _MOST_CODES and not _lost(engine, table, name, kind.values(name, of_text=True))[0]
+    return _type_of(_kinds_of(engine, table, name)) if values > _MOST_CODES else ""
 
 
 def _format_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:

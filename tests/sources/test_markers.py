@@ -102,6 +102,7 @@ def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any]
         ([*map(str, range(30))], ["Unless they are codes, give --types d=BIGINT to read them as numbers"]),
         ([*map(str, range(30)), "1.5", None], ["give --types d=DOUBLE to read them"]),
         ([*map(str, range(30)), "01"], []),
+        ([*map(str, range(3_000)), "01"], []),  # far behind what is looked at first
         (
             ["1", "2", *[""] * 5],
             ["in 5 records the text ''. If it stands for a missing value, give --null ''."],
