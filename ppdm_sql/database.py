@@ -814,7 +814,7 @@ def _released(db: Database, source: Any, asked: Anonymization) -> Release:
     for option in options_of(GeneralizeRequest):
         if option.name not in known | {"method"} and getattr(asked, option.name) not in (option.default, {}):
             raise InvalidOption(
-                f"{option.name} is no option of pda.", "Leave it out, or take another method."
+                f"{option.name} is not an option of pda.", "Leave it out, or take another method."
             )
     return asked.of(partial(db.suppress, source))
 

@@ -35,7 +35,7 @@ Error = TypeVar("Error", bound=PpdmError)
 
 
 class PpdmWarning(UserWarning):
-    """What a run in Python says that is no error: what the user should know, or what is not as asked.
+    """What a run in Python says that is not an error: what the user should know, or what is not as asked.
 
     Like an error it never holds a value of a cell, unless the user typed it.
     """

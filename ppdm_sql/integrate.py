@@ -165,6 +165,7 @@ def check(release: str, mine: Database, other: Database, other_release: str | No
 def _positive(option: str, seconds: float) -> float:
     if not 0 < seconds <= LONGEST:
         raise InvalidOption(
-            f"{seconds} seconds are no time limit.", f"Give {option} a number above 0, at most {LONGEST:,}."
+            f"{seconds} seconds are not a time limit.",
+            f"Give {option} a number above 0, at most {LONGEST:,}.",
         )
     return seconds

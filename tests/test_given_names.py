@@ -17,7 +17,7 @@ CELL = "Meier-Leutheusser"
 
 
 class Frame:
-    """Like a data frame: it prints its cells, has columns, compares with everything, and is no list."""
+    """Like a data frame: it prints its cells, has columns, compares with everything, and is not a list."""
 
     columns = (CELL,)
 

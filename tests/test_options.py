@@ -291,7 +291,7 @@ def test_a_comparison_passes_on_every_option_of_a_refinement() -> None:
 
 def test_frames_are_refused_what_their_method_does_not_take() -> None:
     frame = pyarrow.table({"job": ["cook", "clerk"], "good": ["no", "yes"]})
-    with pytest.raises(ppdm_sql.InvalidOption, match="taxonomies is no option of pda"):
+    with pytest.raises(ppdm_sql.InvalidOption, match="taxonomies is not an option of pda"):
         ppdm_sql.anonymize(frame, ["k >= 1 on job"], method="pda", taxonomies={"job": {"any": ["cook"]}})
     with pytest.raises(TypeError, match="class_column"):
         ppdm_sql.evaluate(frame, ["k >= 1 on job"])  # type: ignore[call-arg]

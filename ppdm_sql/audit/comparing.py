@@ -253,7 +253,7 @@ def pseudonym_faults(
 def _worded(name: str, *, differ: bool, odd: int, computable: bool) -> list[str]:
     found = [
         (differ, f"the pseudonyms of {name!r} are not one for each value and its records"),
-        (odd, f"{odd} values of {name!r} are no pseudonyms"),
+        (odd, f"{odd} values of {name!r} are not pseudonyms"),
         (computable, f"pseudonyms of {name!r} can be computed from the values"),
     ]
     return [words for wrong, words in found if wrong]

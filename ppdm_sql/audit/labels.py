@@ -67,7 +67,7 @@ class ShownColumn:
     null: bool = False  # whether NULL is shown
     # ``value, label, code`` in which values are looked up; None where a value's own text tells
     labels: Statement | None = None
-    # the table ``attribute, text, label`` they were taken from; None where values are no texts
+    # the table ``attribute, text, label`` they were taken from; None where values are not texts
     texts: Table | None = None
 
     @property

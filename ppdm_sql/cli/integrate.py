@@ -128,7 +128,7 @@ def keygen(
     """
     for file in make_keys(folder, name, days=days, force=force):
         typer.echo(str(file))
-    notice("For a trial only: who made these keys can speak for both parties.", quiet=quiet)
+    notice("For a trial only: whoever made these keys can speak for both parties.", quiet=quiet)
 
 
 @integrate.command(epilog=_epilog(3), no_args_is_help=True)

@@ -82,7 +82,7 @@ def shown(value: object) -> str:
         ('NULL', '0.666667', 'a; NULL', 'inf')
     """
     if isinstance(value, float) and math.isinf(value):
-        return f"{value:g}"  # JSON has no such number, so it is no plain value
+        return f"{value:g}"  # JSON has no such number, so it is not a plain value
     value = plain(value)
     if isinstance(value, list):
         return "; ".join(shown(item) for item in value)

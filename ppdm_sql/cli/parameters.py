@@ -60,8 +60,8 @@ class Common(Options):
     ) -> Iterator[ppdm_sql.Database]:
         """Open a file; with ``--sql`` only to print the statements that would change it.
 
-        Where the source is no table of the file, a file that is not there is made, and removed again if the
-        command fails before anything is in it.
+        Where the source is not a table of the file, a file that is not there is made, and removed again if
+        the command fails before anything is in it.
         """
         new = (create or self.is_elsewhere(source)) and not (is_memory(database) or os.path.lexists(database))
         made = new and not self.sql
@@ -312,7 +312,7 @@ def _bins(flag: str, text: str) -> tuple[str, int | Sequence[str]]:
         return name, [edge.strip() for edge in bins.split(",")]
     if not bins.isdecimal():
         raise InvalidOption(
-            f"{flag} {text!r} is no number of bins.", f"Write it as {flag} 5 or {flag} A=0,10,20."
+            f"{flag} {text!r} is not a number of bins.", f"Write it as {flag} 5 or {flag} A=0,10,20."
         )
     return name, int(bins)
 
@@ -341,12 +341,12 @@ def _choices(flag: str, text: str) -> tuple[str, ...]:
 def _wholes(flag: str, text: str) -> tuple[int, ...]:
     words = _choices(flag, text)
     if not words or not all(word.isdecimal() for word in words):
-        raise InvalidOption(f"{flag} {text!r} is no list of whole numbers.", f"Write it as {flag} 2,5,10.")
+        raise InvalidOption(f"{flag} {text!r} is not a list of whole numbers.", f"Write it as {flag} 2,5,10.")
     return tuple(map(int, words))
 
 
 def _secret(flag: str, path: Path) -> bytes:
-    """Read the file of a secret; white space around it, such as the end of the line, is no part of it."""
+    """Read the file of a secret; white space around it, such as the end of the line, is not part of it."""
     try:
         return path.read_bytes().strip()
     except OSError:

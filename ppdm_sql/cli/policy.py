@@ -135,7 +135,7 @@ def new(
     """Write a key of 256 random bits into a new file that only you can read.
 
     Who has it can find out who stands behind a pseudonym, and by how many days dates were moved: keep it
-    apart from the releases. Who loses it cannot make the same pseudonyms again.
+    apart from the releases. Whoever loses it cannot make the same pseudonyms again.
     """
     new_key(file)
     notice(

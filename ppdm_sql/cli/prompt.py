@@ -90,9 +90,7 @@ def converse(
                 typer.echo(_HELP)
                 continue
             if text.startswith(".") and word != ".tables":
-                raise InvalidOption(
-                    "There is no such dot command here.", "Type .help for those that there are."
-                )
+                raise InvalidOption("There is no such dot command here.", "Type .help to list them.")
             run("SHOW TABLES;" if word == ".tables" else text, ROWS_SHOWN)
         except KeyboardInterrupt:
             notice("Interrupted.")

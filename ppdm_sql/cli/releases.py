@@ -284,7 +284,7 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
         from ppdm_sql.sql_calls import describing
 
         describing.report(db, given)
-    edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
+    edition = "It shows nothing but the release." if given.get("public") else "It is for the owner only."
     common.say(f"Wrote {given['path']}. {edition}")
 
 

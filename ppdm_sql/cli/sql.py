@@ -163,7 +163,7 @@ class Session:
         return refused
 
 
-_RAISED = re.compile(r"\berror\('((?:''|[^'])*)'(?! \|\| NULL)")  # which is no error
+_RAISED = re.compile(r"\berror\('((?:''|[^'])*)'(?! \|\| NULL)")  # which is not an error
 _CHECK = "Check the arguments of the call."
 
 

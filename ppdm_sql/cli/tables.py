@@ -152,8 +152,8 @@ def _tell_of(applied: ppdm_sql.Applied, common: Common) -> None:
         common.say(f"{applied.left_out} records are in no class of {applied.release}, and are left out.")
     if applied.counts_persons:
         notice(
-            f"Warning: The requirements of {applied.release} count persons, and whose the records of "
-            f"{applied.into} are is not said, so none was measured."
+            f"Warning: The requirements of {applied.release} count persons, and nothing says whose the "
+            f"records of {applied.into} are, so none was measured."
         )
         return
     for requirement in applied.unmeasured:

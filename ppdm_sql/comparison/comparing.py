@@ -105,10 +105,11 @@ def _requirements(grid: CompareRequest, k: int | None) -> Iterator[Requirement]:
         measures.insert(0, Measure(KAnonymity(1, tuple(grid.quasi_identifier))))
     if not measures:
         raise InvalidOption(
-            "Nothing is said of what the settings keep.", "Give --qi A,B and --k 2,5,10, or --require."
+            "No requirement says what the settings are to keep.",
+            "Give --qi A,B and --k 2,5,10, or --require.",
         )
     if k is not None and not any(isinstance(one, Measure) for one in measures):
-        raise InvalidOption("--k has no columns that it is about.", "Give them with --qi A,B.")
+        raise InvalidOption("--k does not say which columns it is about.", "Give them with --qi A,B.")
     for one in measures:
         if not isinstance(one, Measure):
             yield one

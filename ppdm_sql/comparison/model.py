@@ -287,7 +287,7 @@ def _scatter(
         Chart("scatter", points, look | _named(points)),
         f"{several(len(points), 'point')}; the table gives each.",
         comparison.table_of(rows, heads),
-        "In colour is what no other beats in everything that is drawn here. Down and to the left is better.",
+        "Nothing beats the coloured points in everything drawn here. Down and to the left is better.",
         wide=True,
     )
 

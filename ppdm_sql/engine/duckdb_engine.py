@@ -150,7 +150,7 @@ class Engine:
         return int(number)
 
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
-        """Run what is no step, as a look at the catalogue or a note for later runs; untraced, even dry."""
+        """Run what is not a step, as a look at the catalogue or a note for later runs; untraced, even dry."""
         with self.untraced():
             return self.query(sql, params, step=step)
 

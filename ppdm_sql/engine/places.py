@@ -46,7 +46,7 @@ _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):/")
 class PlacedFile(NamedTuple):
     name: str
     size: int
-    sha256: str  # empty for what is no regular file
+    sha256: str  # empty for what is not a regular file
     rows: int
 
 
@@ -336,7 +336,7 @@ def place_at(engine: Engine, kind: str, target: str, token: str) -> PlaceOfRows:
 
 def new_place(engine: Engine, to: str) -> PlaceOfRows:
     """Read what a user said of where rows shall stand; paths have a slash, tables none."""
-    to = plain_name(to, "Where the rows shall stand")
+    to = plain_name(to, "The place of the rows")
     spark, token = _required(engine.spark, to), secrets.token_hex(6)
     if not ("/" in to or os.sep in to or to in (".", "..", "~")):
         return TableOfRows(spark, str(_qualified(spark, parse_table(to))), token)

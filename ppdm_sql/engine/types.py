@@ -81,7 +81,7 @@ def wide_type(type_text: str) -> str | None:
 
 
 def type_tree(type_text: str) -> exp.DataType:
-    """Give a type as what a hole of a statement takes; what is no type is an error of the parser."""
+    """Give a type as what a hole of a statement takes; what is not a type is an error of the parser."""
     return exp.DataType.build(type_text, dialect="duckdb")
 
 

@@ -342,7 +342,7 @@ DECODERS: Mapping[Form, Decoder] = {
 def written(request: Options) -> dict[str, Any]:
     """Give what was asked as a policy writes it, by key: options that are not as by default.
 
-    Secrets are left out, as are the table and where the release goes, which are no matter of the method.
+    Secrets are left out, as are the table and where the release goes, which do not concern the method.
     Files stand with their whole paths.
 
     Example:

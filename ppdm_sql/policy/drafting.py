@@ -112,7 +112,7 @@ def _of_table(db: Database, name: str, folder: Path, taken: list[str], reading: 
     texts = [one.column for one in found.set_aside if one.looks_like == Look.text.value]
     notes = ["A first look: go through every column.", *found.notices]
     notes += [f"Free text is not released: {', '.join(texts)}."] if texts else []
-    notes += ["What nobody else can know, as a diagnosis, may stand in keep, not in require: keep = []."]
+    notes += ["What nobody else can know, such as a diagnosis, may go in keep instead of require: keep = []."]
     table = _relative(os.path.abspath(name), folder) if is_data_file(name) and os.path.exists(name) else name
     asked = {"command": "generalize", "table": table, "require": [found.requirement]}
     asked |= {"identifier": identifiers, **reading}

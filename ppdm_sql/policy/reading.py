@@ -342,7 +342,7 @@ def load(file: str | os.PathLike[str] = FILE) -> Policy:
         raise InvalidOption(f"There is no policy {path} that can be read.", advice) from None
     except ValueError as error:  # of the text, or its letters
         why = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not UTF-8"
-        raise InvalidOption(f"{path} is no TOML: {why}.", "See https://toml.io for its form.") from None
+        raise InvalidOption(f"{path} is not TOML: {why}.", "See https://toml.io for its form.") from None
     found = mapped(told, lambda one: str(one) if isinstance(one, date | time) else one)
     reading = _Reading(path)
     reading.check(_TOP, found, "")

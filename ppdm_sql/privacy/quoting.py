@@ -18,7 +18,7 @@ Number = int | float | str | Fraction
 """A share as it is given: a number, or a text such as ``1%``, ``0.01`` or ``1/3``."""
 
 _HUGE = re.compile(r"e[-+]?\d{3}|.{200}", re.IGNORECASE)
-"""What would take long to read, and is no share."""
+"""What would take long to read, and is not a share."""
 
 _TYPOGRAPHIC_QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e"
 """Never part of a bare word: a pasted quotation mark would make a value that no record has."""
@@ -77,12 +77,12 @@ def read_share(given: Number, option: str, within: str = "") -> Fraction:
             raise ValueError
         share = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
-        raise InvalidOption(f"{option} {said(given)} is no share.", remedy) from None
+        raise InvalidOption(f"{option} {said(given)} is not a share.", remedy) from None
     at_an_end = (share == 0 and "[" in within) or (share == 1 and "]" in within)
     if within and not (0 < share < 1 or at_an_end):
         if 1 <= share < 100 and "%" not in text:
             remedy = f"Write it as {option} {text}% for {text} in a hundred."
-        raise InvalidOption(f"{option} {text} is no share in {within}.", remedy)
+        raise InvalidOption(f"{option} {text} is not a share in {within}.", remedy)
     return share
 
 

@@ -219,7 +219,7 @@ class AppliedTable:
         if not fine:
             raise self._refused("it shows what the cut of the release does not")
         if shape.person is not None:
-            raise self._refused("the requirements count persons, and whose its records are is not said")
+            raise self._refused("the requirements count persons, and nothing says whose its records are")
         asked, missing = _measurable(self.release, shape, names, self.name)
         if missing:
             raise self._refused("it lacks a column that a requirement of the release names")

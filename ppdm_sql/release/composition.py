@@ -324,7 +324,7 @@ def refused_or_told(
     every, alone = both.intersection(), both.alone()
     unit = ("record" if draft.person is None else "person") + ("" if every.smallest == 1 else "s")
     told += (
-        f" Who has all of them tells {every.classes} classes apart, of which the smallest holds "
+        f" Anyone who has all of them can tell {every.classes} classes apart, of which the smallest holds "
         f"{every.smallest} {unit}; in {draft.name!r} alone the smallest holds {alone.smallest}."
     )
     if refuses and every.smallest < alone.smallest:

@@ -131,7 +131,7 @@ def _longest_name(folder: Path) -> int:
 
 
 def _refuse_existing(path: Path, *, force: bool) -> None:
-    """Refuse what is no regular file, forced or not, and what is one unless forced."""
+    """Refuse what is not a regular file, forced or not, and what is one unless forced."""
     if not os.path.lexists(path):
         return
     mode = os.lstat(path).st_mode

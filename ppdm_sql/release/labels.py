@@ -128,7 +128,7 @@ def bound_of(label: Statement | exp.Expression, bound: Bound, type_text: str) ->
 
 
 def bound_beside(item: ReleasedColumn, label: Statement | exp.Expression) -> exp.Expression | None:
-    """Give the value of a bound column from the label beside it; None if the column is no bound."""
+    """Give the value of a bound column from the label beside it; None if the column is not a bound."""
     if item.treatment == "lower bound" or item.treatment == "upper bound":
         return bound_of(label, item.treatment, item.type or "VARCHAR")
     return None

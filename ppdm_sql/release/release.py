@@ -136,7 +136,7 @@ class Release(Result):
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
-        plain = [asked for asked in self.row().asked if asked.level is None]  # labels are no values
+        plain = [asked for asked in self.row().asked if asked.level is None]  # labels are not values
         named = [(name, asked.protected or ()) for asked in plain for name in asked.sensitive_columns]
         return tuple(dict.fromkeys((name, value) for name, values in named for value in values))
 
@@ -254,7 +254,7 @@ class Release(Result):
             GuaranteeNotMet: The release does not hold any more.
             NameTaken: The file exists and ``force`` is not given.
             InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written,
-                or what has the name is no regular file.
+                or what has the name is not a regular file.
             EngineError: The disk is full.
         """
         from ppdm_sql.release.exporting import write_file  # few runs export

@@ -428,7 +428,7 @@ def information(measures: Sequence[Measured]) -> list[Picture]:
     ]
     return [
         Picture(
-            "What a column tells of the class",
+            "What a column tells about the class",
             bar_chart(list(sides[AFTER]), sides, title="bits", form=".2~f"),
             "Information about the class, in bits beyond chance, that each column carries before and after.",
             numbers(["column", "bits before", "bits after", "kept"], rows, "kept"),

@@ -109,7 +109,7 @@ class _Attacking:
         self.beside = [self.engine.find(name) for name in self.options.beside]
         self.known = resolve_all(self.options.known, self.columns, table=self.row.release)
         if not 0 <= (self.options.seed or 0) < 2**32:
-            raise InvalidOption(f"--seed {self.options.seed} is not below 4294967296.", "Give one from 0 on.")
+            raise InvalidOption(f"--seed {self.options.seed} is outside [0, 4294967296).", "Give one inside.")
         self.target = None
         if self.options.target is not None:
             self.target = resolve(self.options.target, self.columns, table=self.row.release)

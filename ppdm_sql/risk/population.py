@@ -226,6 +226,6 @@ def _check(engine: Engine, table: Table, weights: str) -> None:
     ((faulty,),) = engine.query(text, step="weight_faults")
     if faulty:
         raise InvalidSource(
-            f"The weights {weights!r} are no numbers above 0 in {faulty} row{'s' * (faulty != 1)}.",
+            f"The weights {weights!r} are not numbers above 0 in {faulty} row{'s' * (faulty != 1)}.",
             "Say in every row how many persons of the population it stands for.",
         )

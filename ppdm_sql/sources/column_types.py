@@ -170,7 +170,7 @@ def load_texts(engine: Engine, rows: Statement, said: Said, name: str) -> Table:
 
 
 def _is_kept(name: str, kind: str, markers: Sequence[str]) -> Statement:
-    """Tell whether a type loses nothing of a text, which is no marker of a missing value."""
+    """Tell whether a type loses nothing of a text, which is not a marker of a missing value."""
     value = sql("TRY_CAST({c} AS {type})", c=column(name), type=type_tree(kind))
     kept = sql(_KEPT_IF[kind], c=column(name), v=value)
     if markers:
@@ -266,15 +266,15 @@ def _refuse_lost(
     if not count:
         return
     some = f"{count} values" if count > 1 else "A value"
-    are, first = ("are", "the first in") if count > 1 else ("is", "in")
+    first = "the first in" if count > 1 else "in"
     by = f" written {said.format}" if said.format else ""
     remedy = "Say another type, such as VARCHAR, or mend the file."
     if said.name.upper() in _BY_FORMAT and not said.format:
         remedy = f"Say how they are written, such as '{name}={said.name.upper()} %d.%m.%Y', or say VARCHAR."
     elif not said.format and is_number(said.name.upper()):
         remedy = f"{remedy} If decimals follow a comma, say '{name}={said.name} decimal comma'."
-    problem = f"{some} of column {name!r} of {shown} {are} no {said.name}{by}, {first} record {record}."
-    raise InvalidSource(problem, remedy)
+    where = f"{some} of column {name!r} of {shown}"
+    raise InvalidSource(f"{where} cannot be read as {said.name}{by}, {first} record {record}.", remedy)
 
 
 def _lost(engine: Engine, table: Table, name: str, values: Statement) -> tuple[int, int]:

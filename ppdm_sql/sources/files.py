@@ -35,7 +35,7 @@ _IS_DATA = re.compile(
     r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?%?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+\.\S+|true|false|null",
     re.IGNORECASE,
 )
-"""What is no name of a column, as far as can be told: a number, a date, an address, a truth value."""
+"""What is not a name of a column, as far as can be told: a number, a date, an address, a truth value."""
 _ENCODINGS = {
     "UTF-32LE": re.compile(rb"\xff\xfe\0\0|[^\0]\0\0\0"),
     "UTF-32BE": re.compile(rb"\0\0\xfe\xff|\0\0\0[^\0]"),

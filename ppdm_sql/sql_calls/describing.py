@@ -73,7 +73,7 @@ def report(db: Database, arguments: Mapping[str, Any]) -> str:
     for name in ("public", "evaluate", "exported"):
         if options.pop(name, None):
             raise InvalidOption(
-                f"{described.name!r} is a model, whose page tells of the records that it was grown from.",
+                f"{described.name!r} is a model, whose page tells about the records that it was grown from.",
                 f"Leave --{name} out.",
             )
     described.report(**options)

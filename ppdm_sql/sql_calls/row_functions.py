@@ -88,7 +88,7 @@ _KEY_MISSING = (
 _UNIT = "pow(2, floor(log2(scale::DOUBLE)) - 20)"
 _ADDED = (
     f"CASE WHEN value IS NULL OR scale IS NULL THEN NULL {_KEY_MISSING} "
-    "WHEN NOT (scale >= 0 AND isfinite(scale::DOUBLE)) THEN error('The scale of noise is below 0 or no "
+    "WHEN NOT (scale >= 0 AND isfinite(scale::DOUBLE)) THEN error('The scale of noise is below 0 or not a "
     "number. Give the standard deviation, or half the width of uniform noise.') "
     "WHEN scale = 0 THEN value::DOUBLE "
     f"ELSE round((value::DOUBLE + scale::DOUBLE * [noise]) / {_UNIT}) * {_UNIT} + 0e0 END"

@@ -150,7 +150,7 @@ def _repeated(labels: Iterable[str]) -> list[str]:
 def _path(number: int, row: Sequence[str], where: str) -> list[str]:
     """Give the labels of a row, those that repeat the one before left out."""
     texts = not isinstance(row, str) and all(isinstance(label, str) for label in row)
-    _refuse([] if texts and row else [number], where, "this is no list of texts.")
+    _refuse([] if texts and row else [number], where, "this is not a list of texts.")
     return [label for place, label in enumerate(row) if not place or label != row[place - 1]]
 
 

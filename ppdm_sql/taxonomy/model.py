@@ -45,7 +45,7 @@ class Interval(NamedTuple):
 
     @classmethod
     def of_label(cls, label: str) -> Interval | None:
-        """Read a label; None where it is no interval."""
+        """Read a label; None where it is not an interval."""
         match = _INTERVAL.fullmatch(label)
         return None if match is None else cls(match[1], match[2], match[3] == "]")
 
@@ -63,7 +63,7 @@ class Taxonomy:
     """A tree of labels over the values of one column.
 
     Node 0 is the root; nodes are numbered depth-first, so parents come before their children. A taxonomy that
-    is not such a tree cannot be made. NULL is no part of a taxonomy.
+    is not such a tree cannot be made. NULL is not part of a taxonomy.
 
     Args:
         labels: The label of each node, all different.
@@ -118,8 +118,8 @@ class Taxonomy:
                 stands in double quotes, quotes inside doubled; ``""`` is the empty text.
 
         Raises:
-            InvalidOption: The file cannot be read, or its rows are no tree; the message gives the lines, and
-                of what they hold only a label that stands in two places.
+            InvalidOption: The file cannot be read, or its rows are not a tree; the message gives the lines,
+                and of what they hold only a label that stands in two places.
 
         Example:
             >>> import tempfile, pathlib
@@ -158,7 +158,7 @@ class Taxonomy:
             mapping: Exactly one key, the root. An empty mapping or list, or None, makes a leaf.
 
         Raises:
-            InvalidOption: Several roots, a label that is no text or stands there twice; the latter is named.
+            InvalidOption: Several roots, a label that is not a text, or one that stands there twice (named).
 
         Example:
             >>> Taxonomy.from_dict({"ANY": {"A": ["x", "y"], "B": None}}).paths()
@@ -275,7 +275,7 @@ class Taxonomy:
 def _fault(labels: Sequence[str], parents: Sequence[int]) -> str | None:
     """Say what keeps labels and parents from being a taxonomy, without naming a label."""
     if len(labels) != len(parents) or len(labels) < 2:
-        return f"{len(labels)} labels with {len(parents)} parents are no taxonomy: it has two nodes at least."
+        return f"{len(labels)} labels with {len(parents)} parents are not a taxonomy of two nodes or more."
     if not all(isinstance(label, str) for label in labels):
         return "A label of a taxonomy is not a text."
     repeated = len(labels) - len(set(labels))

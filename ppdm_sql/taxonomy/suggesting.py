@@ -22,7 +22,7 @@ LEVELS, FANOUT = 4, 2
 MOST_PARTS = 10_000
 """Intervals or groups that a suggestion may have."""
 MOST_TEXTS = 10_000
-"""Texts that a suggestion may list, if they are no codes."""
+"""Texts that a suggestion may list, if they are not codes."""
 _EXACT = 80
 """Digits that every exact number type has room for."""
 SAFE_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
@@ -44,11 +44,11 @@ def suggest(
     Numbers, dates and times become intervals of about equal numbers of records, grouped by ``fanout`` into
     wider ones; equal values are never split. Texts that are codes, such as zip codes, are masked from the
     right, a character a level. Of other texts the frequent ones stay apart, and the rare ones form groups of
-    about equal numbers of records. The root is ``*``. NULL is no part of it.
+    about equal numbers of records. The root is ``*``. NULL is not part of it.
     """
     if (levels is not None and levels < 1) or fanout < 2:
         raise InvalidOption(
-            f"{levels} levels of {fanout} parts each are no taxonomy.",
+            f"{levels} levels of {fanout} parts each are not a taxonomy.",
             "Give --levels 1 or more, and --fanout 2 or more.",
         )
     source = engine.find(table)

@@ -26,7 +26,7 @@ NO_LEAF = -1
 """Node of a value that no leaf covers, NULL among them."""
 
 _FAULTS = (
-    ("has bounds that are no values of the column's type", "Write them as the column holds them."),
+    ("has bounds that are not values of the column's type", "Write them as the column holds them."),
     ("is empty", "Write [lower, upper)."),
     ("overlaps another one of the leaves", "Let each interval end where the next begins."),
     ("reaches out of the interval above it", "Widen the interval above it."),

@@ -1,6 +1,6 @@
 -- bins | in: known_labels, values_to_label | out: bins | grain: one row per text of the attribute | params: name VARCHAR
 -- The bounds of intervals such as `[0, 10)` and `[10, 20]`, in the type of the values, and what each is shown as; NULL
--- where a text is no interval of that type. Those such as `90 or more`, `18 or less` and `less than 37` have one.
+-- where a text is not an interval of that type. Those such as `90 or more`, `18 or less` and `less than 37` have one.
 SELECT
     l.label,
     TRY(cast_to_type(nullif(regexp_extract(l.text, '^\[([^,]+), ', 1), ''), v.value)) AS lower,

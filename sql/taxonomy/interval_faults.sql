@@ -1,7 +1,7 @@
 -- interval_faults | in: dictionary | out: interval_faults | grain: one row | params: bounds VARCHAR[], closed BOOLEAN[], leaf BOOLEAN[], above INTEGER[]
 -- How many intervals of a taxonomy are wrong in the type of the column, and how. Interval i has the bounds 2i and
 -- 2i + 1; above is the place of the nearest interval over it, -1 where there is none. A bound that the cast rounds
--- is no value of the type; one that is NULL leaves its side open.
+-- is not a value of the type; one that is NULL leaves its side open.
 WITH typed_texts AS (
     SELECT
         w.place,

@@ -1,6 +1,6 @@
 -- value_nodes | in: dictionary | out: value_nodes | grain: one row per code | params: labels VARCHAR[], nodes INTEGER[]
 -- The leaf that each value is, by its text or, as 30.0 is the number 30, in the column's type; -1 where none is.
--- A label that the cast rounds is no value; leaves counts those that are the same value in the column's type.
+-- A label that the cast rounds is not a value; leaves counts those that are the same value in the column's type.
 WITH leaf_labels AS (
     SELECT
         unnest(CAST($labels AS VARCHAR[])) AS label,

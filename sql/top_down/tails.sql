@@ -1,6 +1,6 @@
 -- tails | in: dictionary | out: tails | grain: one row | params: bottom VARCHAR, top VARCHAR
 -- Whether the bounds of tails are values of the column's type, in order, their texts, how many values are in the lower
--- tail, and how many are below the upper one. NULL stands for no tail. 90.4 is no value of an INTEGER: the type would
+-- tail, and how many are below the upper one. NULL stands for no tail. 90.4 is not a value of an INTEGER: the type would
 -- round it to 90, and 90 into a tail that was not asked for.
 WITH typed_bounds AS (
     SELECT

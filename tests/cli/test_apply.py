@@ -69,7 +69,10 @@ SPOILED = {
     "a requirement": ("UPDATE ppdm.releases SET requirements = requirements", "does not hold on it"),
     "a column more": ("ALTER TABLE made ADD COLUMN who VARCHAR", "columns are not those"),
     "a masked column less": (f"ALTER TABLE made DROP COLUMN {quoted(JOB)}", "columns are not those"),
-    "a value that is no label": (f"UPDATE made SET {quoted(JOB)} = 'Cellmarker'", "the cut of the release"),
+    "a value that is not a label": (
+        f"UPDATE made SET {quoted(JOB)} = 'Cellmarker'",
+        "the cut of the release",
+    ),
     "what is not measured": (
         "UPDATE ppdm.releases SET requirements = ['k >= 1 on nowhere']",
         "lacks a column",
@@ -116,7 +119,7 @@ def test_where_persons_are_counted_the_reason_is_told(file: Path) -> None:
     words = ["--require", 'k >= 5 on "seen at"', "--person", "who", "--into", "by_person", "--quiet"]
     assert ppdm("generalize", file, "seen", *words).exit_code == 0
     result = ppdm("apply", file, "by_person", "seen", "--into", "made")
-    told = "The requirements of by_person count persons, and whose the records of made are is not said"
+    told = "The requirements of by_person count persons, and nothing says whose the records of made are"
     assert (result.exit_code, told in result.stderr) == (0, True), result.stderr
     assert "lacks" not in result.stderr
     text = ["--types", "seen at=VARCHAR"]

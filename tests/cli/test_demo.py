@@ -15,7 +15,7 @@ def test_demo_writes_the_tables_of_the_papers_over_those_of_an_earlier_one(demo:
     folder, made = demo
     assert (made.exit_code, made.stderr.splitlines()) == (
         0,
-        ["For a trial only: who made these keys can speak for both parties."],
+        ["For a trial only: whoever made these keys can speak for both parties."],
     )
     sums = "SELECT (SELECT sum(n) FROM customers), (SELECT sum(n) FROM employees), count(*) FROM policies"
     assert execute(folder / "demo.duckdb", sums) == [(24, 34, 16)]

@@ -201,7 +201,7 @@ def test_other_requirements_are_refused_on_both_sides(pair: tuple[Side, Side]) -
 @pytest.mark.parametrize(
     ("option", "value", "code", "problem"),
     [
-        ("--peer", "nowhere", 2, "is no host and port"),
+        ("--peer", "nowhere", 2, "is not a host and port"),
         ("--peer", f"{HOST}:1", 3, "Nobody can be reached"),
         ("--cert", "missing.pem", 2, "cannot be read"),
         ("--match", "guess", 2, "match keys"),

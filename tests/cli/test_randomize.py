@@ -155,7 +155,7 @@ def test_levels_and_scales_are_computed(words: list[str], scale: float, level: f
         (["gaussian", "--scale", "5", "--level", "5%", "--range", "0,1"], "either the scale"),
         (["gaussian", "--scale", "0", "--range", "0,1"], "no noise of that size"),
         (["gaussian", "--level", "0%", "--range", "0,1"], "no noise of that size"),
-        (["gaussian", "--level", "much", "--range", "0,1"], "is no share"),
+        (["gaussian", "--level", "much", "--range", "0,1"], "is not a share"),
         (["gaussian", "--scale", "5", "--range", "1,1"], "ascending"),
         (["gaussian", "--scale", "5", "--range", "a,b"], "ascending"),
         (["gaussian", "--scale", "5", "--range", "0,1", "--confidence", "100%"], "between 0 and 1"),

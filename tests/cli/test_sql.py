@@ -285,7 +285,7 @@ def test_the_prompt_knows_dot_commands_and_keeps_no_history_where_none_is_wanted
     terminal.type(".tables\r")
     terminal.expect("customers")
     terminal.type(".read x.sql\r")
-    said = terminal.expect("Type .help for those that there are.")
+    said = terminal.expect("Type .help to list them.")
     assert "Error: There is no such dot command here." in said
     terminal.type(".quit\r")
     _, status = os.waitpid(terminal.pid, 0)

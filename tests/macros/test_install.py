@@ -290,7 +290,7 @@ def test_a_macro_that_you_put_in_the_place_of_ours_is_yours(con: duckdb.DuckDBPy
 
 
 def ask(file: Path, query: str) -> str:
-    """Ask the command-line client, which is no Python."""
+    """Ask the command-line client, which has no Python."""
     assert CLIENT is not None
     command = [CLIENT, "-readonly", "-noheader", "-csv", str(file), query]
     run = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

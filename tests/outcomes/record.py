@@ -237,7 +237,7 @@ def short(value: Any, name: str = "") -> Any:
 
 
 def shortened(items: list[Any], most: int) -> list[Any]:
-    """Keep the first few of many, their number, a hash of what is no number, and the sum of the numbers."""
+    """Keep the first few of many, their number, a hash of all but numbers, and the sum of the numbers."""
     if len(items) <= most:
         return items
     numbers: list[float] = []

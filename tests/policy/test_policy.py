@@ -244,7 +244,7 @@ WRONG = {
     "memory": ('"clinic.duckdb"', '":memory:"', "database must be the path of a file"),
     "sign-off": ("purpose", "purpse", "release.safe.signoff.purpse is not known. Did you mean purpose?"),
     "day": ("2099-12-31", '"soon"', "release.safe.signoff.until must be a day. Write until"),
-    "no TOML": ("[why]", "[why", "is no TOML"),
+    "no TOML": ("[why]", "[why", "is not TOML"),
     "twice": (
         "[why]",
         '[release.SAFE]\ncommand = "suppress"\ntable = "t"\nrequire = "k >= 2 on a"\n[why]',

@@ -281,5 +281,5 @@ def test_a_refused_release_names_no_classes() -> None:
 def test_two_parties_are_told_that_it_drives_no_run_of_theirs(asked: str) -> None:
     request = IntegrateRequest(require=[asked], class_column="cls", into="r", key=["id"], owns=["x"])
     columns = [Column(name, "VARCHAR") for name in ("id", "x", "cls")]
-    with pytest.raises(InvalidOption, match="drives no run of two parties"):
+    with pytest.raises(InvalidOption, match="cannot drive a run of two parties"):
         Ownership.of(request, columns, "t")

@@ -88,7 +88,7 @@ def test_a_page_prints_with_its_pictures_whole(opened: Browser, page_files: Page
 
 @pytest.fixture(scope="module")
 def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Pages of what is no release: a comparison, and a model."""
+    """Pages of what is not a release: a comparison, and a model."""
     folder = tmp_path_factory.mktemp("others")
     staff: dict[str, Any] = {"class_column": "Class", "count_column": "n", **QUIET}
     with open_examples() as db:

@@ -298,9 +298,12 @@ def test_a_note_says_what_reads_formatted_numbers(
 @pytest.mark.parametrize(
     ("types", "problem"),
     [
-        ({"age": "BIGINT"}, "2 values of column 'age' of t.csv are no BIGINT, the first in record 2"),
+        (
+            {"age": "BIGINT"},
+            "2 values of column 'age' of t.csv cannot be read as BIGINT, the first in record 2",
+        ),
         ({"age": "DATE"}, "'age=DATE %d.%m.%Y'"),
-        ({"age": "DOUBLE"}, "A value of column 'age' of t.csv is no DOUBLE, in record 2"),
+        ({"age": "DOUBLE"}, "A value of column 'age' of t.csv cannot be read as DOUBLE, in record 2"),
     ],
 )
 def test_a_value_that_is_not_of_its_type_is_an_error(

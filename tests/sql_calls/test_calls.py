@@ -98,7 +98,7 @@ def test_thresholds_are_shares_or_texts(con: Con) -> None:
     ]
     with pytest.raises(
         duckdb.Error,
-        match=r"threshold 1\.5 is no share in \[0, 1\]\. Write it as",
+        match=r"threshold 1\.5 is not a share in \[0, 1\]\. Write it as",
     ):
         asked(con, sql.format("[1.5]"))
 

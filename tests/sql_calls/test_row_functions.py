@@ -93,8 +93,8 @@ def test_null_and_no_noise(con: duckdb.DuckDBPyConnection, function: str) -> Non
     assert value(con, f"{function}(5.5, 0, 1, 'k')") == 5.5
     refused(con, f"{function}(5, 1, NULL, 'k')", words="one of them is NULL")
     refused(con, f"{function}(5, 1, 1, NULL)", words="one of them is NULL")
-    refused(con, f"{function}(5, -1, 1, 'k')", words="below 0 or no number")
-    refused(con, f"{function}(5, 'nan'::DOUBLE, 1, 'k')", words="below 0 or no number")
+    refused(con, f"{function}(5, -1, 1, 'k')", words="below 0 or not a number")
+    refused(con, f"{function}(5, 'nan'::DOUBLE, 1, 'k')", words="below 0 or not a number")
 
 
 def test_functions_do_not_run_while_a_statement_is_planned(con: duckdb.DuckDBPyConnection) -> None:

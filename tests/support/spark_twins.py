@@ -119,7 +119,7 @@ def compared() -> Iterator[Comparison]:
 def _see_files(connection: duckdb.DuckDBPyConnection, source: SparkSource) -> None:
     """Let DuckDB read the files of the source itself, under the names that statements use.
 
-    What is no folder of files, as rows whose noise has just been drawn, is read through Spark.
+    What is not a folder of files, as rows whose noise has just been drawn, is read through Spark.
     """
     connection.execute("CREATE MACRO validate_utf8(t) AS t")
     if type(source) is SparkSource and Path(source.shown).is_dir():

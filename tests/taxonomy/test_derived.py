@@ -277,14 +277,14 @@ def test_a_file_or_a_table_of_the_name_comes_first(
     visits.execute("INSERT INTO prefixes VALUES ('yes', 'any'), ('no', 'any')")
     with (
         ppdm_sql.open(visits) as db,
-        pytest.raises(InvalidSource, match="90 of the 90 values of column 'zip' are no leaves"),
+        pytest.raises(InvalidSource, match="90 of the 90 values of column 'zip' are not leaves"),
     ):
         db.generalize(
             "visits", ["k >= 5 on zip"], class_column="back", taxonomies={"zip": "prefixes"}, into="x"
         )
     (tmp_path / "dates").write_text("2020-01-01;*\n")
     monkeypatch.chdir(tmp_path)
-    with ppdm_sql.open(visits) as db, pytest.raises(InvalidSource, match="are no leaves"):
+    with ppdm_sql.open(visits) as db, pytest.raises(InvalidSource, match="are not leaves"):
         db.generalize("visits", ["k >= 5 on day"], class_column="back", taxonomies={"day": "dates"}, into="x")
 
 

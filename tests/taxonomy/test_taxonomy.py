@@ -200,7 +200,7 @@ def test_a_very_deep_tree_is_no_problem(engine: Engine) -> None:
     assert read_taxonomy(engine, "deep") == taxonomy
 
 
-# -- what is no taxonomy ------------------------------------------------------------------------
+# -- what is not a taxonomy ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def _known(step: str, condition: str, text: str) -> EngineError | None:
         )
     if condition.startswith("INVALID_UTF8_STRING"):
         return EngineError(
-            "A text of the table is no valid UTF-8, so that different texts would become the same.",
+            "A text of the table is not valid UTF-8, so that different texts would become the same.",
             "Read it through a view that says make_valid_utf8(column), or as binary.",
         )
     if condition.startswith(_UNREADABLE):
@@ -87,7 +87,7 @@ def _known(step: str, condition: str, text: str) -> EngineError | None:
         )
     if condition.startswith(("FILE_NOT_EXIST", "FAILED_READ_FILE.FILE_NOT_EXIST")):
         return EngineError(
-            f"A file of the table went away during the step {step!r}.", "Run it again when nobody writes."
+            f"A file of the table went away during the step {step!r}.", "Run it again when nobody is writing."
         )
     return None
 

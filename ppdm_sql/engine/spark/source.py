@@ -115,7 +115,7 @@ class SparkSource:
         if self._seen is not None and self.snapshot() != self._seen:
             raise InvalidSource(
                 f"The files of {self.shown} changed while it was read.",
-                "Run it again when nobody writes, or read a version that stays.",
+                "Run it again when nobody is writing, or read a version that stays.",
             )
 
     def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
@@ -216,7 +216,7 @@ class SparkSource:
             self._seen = self.snapshot()
 
     def _value(self, name: str, table: str | None = None) -> exp.Expression:
-        """Read a column; a text that is no UTF-8 is refused, since Spark would hand it over as another."""
+        """Read a column; a text that is not UTF-8 is refused, since Spark would hand it over as another."""
         value = column(self._codes[name], table)
         if self._types[name].type != "VARCHAR":
             return value
@@ -267,7 +267,7 @@ def checkpointed(frame: Any) -> Any:
 
 
 def _as_path(file: str) -> str:
-    r"""Turn the URI of a file into a path that is no pattern.
+    r"""Turn the URI of a file into a path that is not a pattern.
 
     Example:
         >>> print(_as_path("file:///a%20b/{c}.parquet"))

@@ -197,7 +197,7 @@ class Run(ABC, Generic[Transformed]):
                     f"Column {name!r} is to be moved and says who a person is.", "Name it in one role only."
                 )
         if not 1 <= request.shift_days <= MOST_DAYS:
-            words = f"--shift-days is no whole number from 1 to {MOST_DAYS:,}."
+            words = f"--shift-days is not a whole number from 1 to {MOST_DAYS:,}."
             raise InvalidOption(words, "Give one such as 30.")
         self._refuse_elsewhere("--shift-dates")
         return MovedDates(dates, person, int(request.shift_days))
@@ -222,8 +222,8 @@ class Run(ABC, Generic[Transformed]):
         self.table = moved
         named = ", ".join(map(repr, asked.dates))
         self.progress.notice(
-            f"The dates of {named} are moved by up to {asked.days} days, all of a person alike, so that who "
-            "knows one true date of a person knows all of them."
+            f"The dates of {named} are moved by up to {asked.days} days, all of a person alike, so anyone "
+            "who knows one true date of a person knows them all."
         )
         still = (name for name in self.columns if name not in asked.dates and self.roles.treatment(name))
         others = [name for name in still if kind_of(self.columns[name].type) in MOMENTS]
@@ -246,9 +246,9 @@ class Run(ABC, Generic[Transformed]):
         ]
         here = f" In this file these are {', '.join(map(repr, linked))}." if linked else ""
         self.progress.notice(
-            f"The pseudonyms of {named} are the same in every release by this key: who has several of them "
-            "links the records of a person, and knows what they show together, while requirements are kept "
-            f"for each by itself; ppdm attack measures releases of one table together.{here}"
+            f"The pseudonyms of {named} are the same in every release by this key: anyone who has several of "
+            "them can link the records of a person and read them together, while each release keeps its "
+            f"requirements only by itself; ppdm attack measures releases of one table together.{here}"
         )
 
     # -- before the run -------------------------------------------------------------------------

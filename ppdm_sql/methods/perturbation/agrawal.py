@@ -78,7 +78,7 @@ def _check(asked: AgrawalRequest) -> None:
     if asked.rows < 1:
         raise InvalidOption(f"{asked.rows} records cannot be generated.", "Give --rows 1 or more.")
     if asked.seed is not None and not 0 <= asked.seed < SEEDS:
-        raise InvalidOption(f"The seed {asked.seed} cannot be used.", "Give --seed a whole number from 0 on.")
+        raise InvalidOption(f"The seed {asked.seed} cannot be used.", "Give --seed a number of 0 or more.")
 
 
 def _keep(

@@ -395,7 +395,7 @@ def noise_of(
         own[name] = resolve_noise(replace(spec, column=name), domains.get(name), values)
     if not known and not own:
         raise InvalidOption(
-            f"Nothing is known of the noise in {table!r}, which is no release of this database.",
+            f"Nothing is known of the noise in {table!r}, which is not a release of this database.",
             "Give it, such as --noise 'salary=gaussian 2500' --range salary=20000,150000.",
         )
     return known | own

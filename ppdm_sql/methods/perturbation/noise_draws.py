@@ -54,7 +54,7 @@ class RecordKey:
 
 
 def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], source: str) -> RecordKey:
-    """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
+    """Know records by their rows; refuse what is not a table of this engine, or hides the rows' numbers."""
     hidden = any(item.name.lower() == "rowid" for item in columns)
     try:
         if not hidden:

@@ -205,7 +205,7 @@ def person_notices(
         )
         notices.append(
             f"These columns vary in the rows of a person, where each row gets its own draw: {listed}. "
-            "Who can tell a person's rows averages the noise away."
+            "Anyone who can tell which rows are one person's can average the noise away."
         )
     worst = max(removed, key=lambda name: removed[name], default=None)
     if worst is not None and removed[worst] >= AVERAGED:

@@ -168,7 +168,7 @@ class RandomizeRun(Run[Table]):
         why = {
             "--person": bool(self.roles.person),
             "--correlated": self.request.correlated,
-            "a --to that is no plain path of a folder": not self.placed.takes_drawn,
+            "a --to that is not the plain path of a folder": not self.placed.takes_drawn,
         }
         retained = [asked.column for asked in self.roles.asked if asked.kind == "retain"]
         lasting = self.roles.pseudonyms if self.request.key_file is not None else ()
@@ -296,9 +296,9 @@ class RandomizeRun(Run[Table]):
             repeated = [n for n in noises if n in before and not (same_key and earlier[n] == noises[n])]
             if repeated:
                 yield (
-                    f"{', '.join(repeated)} of this table was randomized before, with other noise: who has "
-                    f"both this release and {row.release} can average noise away. Publish one of them only, "
-                    "or repeat the noise with the same --key-file, --record, --person and --noise."
+                    f"{', '.join(repeated)} of this table was randomized before, with other noise: anyone "
+                    f"who has both this release and {row.release} can average noise away. Publish only one "
+                    "of them, or repeat the noise with the same --key-file, --record, --person and --noise."
                 )
 
     def _notice_nulls(self, table: Table) -> None:

@@ -194,7 +194,7 @@ def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -
     Source: section 4.2.
     """
     if intervals is not None and intervals < 1:
-        raise InvalidOption(f"{intervals} is no number of intervals.", "Give at least 1, or leave it out.")
+        raise InvalidOption(f"{intervals} is not a number of intervals.", "Give at least 1, or leave it out.")
     wanted = intervals or min(max(records // POINTS, FEWEST), MOST)
     low, high = noise.domain.lower, noise.domain.upper
     if noise.domain.whole:

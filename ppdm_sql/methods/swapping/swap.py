@@ -49,7 +49,7 @@ from ppdm_sql.release.layout import MeasureRow
 
 Given = TypeVar("Given")
 MOST_CATEGORIES = 250
-"""Values of a confidential column above which they are no categories."""
+"""Values of a confidential column above which they are not categories."""
 MOST_BLUR = 10.0
 CORRELATED = 0.1
 """Cramér's V of two confidential columns from which on a run warns."""

@@ -206,7 +206,7 @@ def _constraints(
     # a descent drops what breaks a limit for good, which is right only where refinement cannot mend it
     if not requirement.monotone:
         raise InvalidOption(
-            f"{str(requirement)!r} drives no run: a finer table may meet it where a coarser one does not.",
+            f"{str(requirement)!r} cannot drive a run: a finer table may meet it where a coarser one fails.",
             "Leave it out here, and let `ppdm audit` judge the release by it.",
         )
     grouping = tuple(atoms.position(name) for name in requirement.attributes)
@@ -360,7 +360,7 @@ class AllowedConstraints(Constraints):
         self.records, self.most, self.share = records, allowance.most(records), allowance.share
         more = LeftOutRecords(constraints[0].requirement, (), float(self.most))
         super().__init__([*constraints, *[more] * (2 if weighed else 1)], attribute_count)
-        self.asked = tuple(constraints)  # the others are no measure of the release
+        self.asked = tuple(constraints)  # the others are not a measure of the release
         self.weighed = weighed
         self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False

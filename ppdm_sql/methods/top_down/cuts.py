@@ -182,7 +182,7 @@ class SuppressionCut(Cut):
     def smallest(self) -> Codes:
         part = self.counts[self.candidates].sum(axis=1)
         rest = self.left.sum() - part
-        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
+        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is not part
 
     def values(self, candidates: Codes, gains: Floats) -> list[Floats]:
         # The symbol tells nothing: else it would pay to leave out the records of a class.

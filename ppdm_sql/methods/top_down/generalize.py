@@ -47,7 +47,7 @@ MOST_CLASSES = 200
 def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> Release:
     run = GeneralizationRun(engine, source, request, progress)
     if request.method == "hce-tdr" and not request.condition:
-        run.progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+        run.progress.notice("No --condition is given, so only the quasi-identifier tells about the class.")
     run.notice_extremes()
     return run.publish()
 
@@ -70,7 +70,7 @@ class GeneralizationRun(RefinementRun):
             )
         if request.method == "hce-tdr" and request.class_column is None:
             raise InvalidOption(
-                "HCE-TDR measures what is left unknown of a class, and there is none.",
+                "HCE-TDR measures what remains unknown about a class, and none is given.",
                 "Give --class COLUMN, or use --method tds, which does without.",
             )
         self.method = METHODS[request.method]
@@ -257,9 +257,9 @@ class GeneralizationRun(RefinementRun):
                 listed = uncovered_values(self.engine, dictionary.table, leaves)
                 values = f"They are: {', '.join(map(repr, listed))}."
             raise InvalidSource(
-                f"{missing} of the {len(leaves) - dictionary.has_null} values of column {name!r} are no "
+                f"{missing} of the {len(leaves) - dictionary.has_null} values of column {name!r} are not "
                 f"leaves of its taxonomy. {values}",
-                "Its rule knows no place for them: make them NULL or other values in a view."
+                "Its rule has no place for them: make them NULL or other values in a view."
                 if isinstance(self._taxonomies[name], DerivedTaxonomy)
                 else "Add them to the taxonomy; `ppdm taxonomy suggest` writes a first draft.",
             )
@@ -365,5 +365,5 @@ def _merged(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tu
 
 
 def _is_text(type_text: str) -> bool:
-    """Whether values are texts, among which a text such as ``[1, 37)`` is no interval."""
+    """Whether values are texts, among which a text such as ``[1, 37)`` is not an interval."""
     return type_text == "VARCHAR" or has_enum(type_text)

@@ -169,7 +169,7 @@ class Refinement:
             if not len(ids) or interrupted():
                 return None
             # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
-            # its own score is no bound any more.
+            # its own score is not a bound any more.
             order = self._rounding(scores)
             best = int(order.argmax())
             attribute, candidate = int(attributes[best]), int(ids[best])

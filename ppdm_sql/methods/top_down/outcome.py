@@ -40,7 +40,7 @@ class Outcome:
     """What a descent reached; the attributes are the first coded columns of the atoms.
 
     Two working tables: ``texts`` has ``attribute, code, value`` of the masked attributes, ``labels`` has
-    ``attribute, node, label, lower, upper, closed``, the last three NULL for what is no interval.
+    ``attribute, node, label, lower, upper, closed``, the last three NULL for what is not an interval.
     """
 
     atoms: Atoms

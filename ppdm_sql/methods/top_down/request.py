@@ -103,11 +103,11 @@ def detail_of(given: float | None, *, weighed: bool) -> float:
         return DETAIL
     if not weighed:
         raise InvalidOption(
-            "--detail weighs detail against what is told of a class, and this run does not.",
+            "--detail weighs detail against what is told about a class, which this run does not.",
             "Leave it out, or give --class COLUMN and no --score paper.",
         )
     if not 0 <= given < math.inf:
-        raise InvalidOption(f"--detail {given} is no number from 0 on.", "Write it as --detail 0.3.")
+        raise InvalidOption(f"--detail {given} is not a number of 0 or more.", "Write it as --detail 0.3.")
     return float(given)
 
 
@@ -118,7 +118,7 @@ def weight_of(name: str, given: object) -> float:
         weight = math.nan
     if not 0 < weight < math.inf:
         raise InvalidOption(
-            f"The weight {said(str(given))} of column {name!r} is no number above 0.",
+            f"The weight {said(str(given))} of column {name!r} is not a number above 0.",
             f"Write it as {option_for('--weight', name, '3')}.",
         )
     return weight
@@ -128,7 +128,7 @@ def limit_of(name: str, given: object) -> int:
     text = str(given).strip()
     if isinstance(given, bool) or not text.isdecimal() or int(text) < 1:
         raise InvalidOption(
-            f"The limit {said(text)} of column {name!r} is no number of labels.",
+            f"The limit {said(text)} of column {name!r} is not a number of labels.",
             f"Write it as {option_for('--limit', name, '40')}, and at least 1.",
         )
     return int(text)

@@ -103,8 +103,8 @@ class RefinementRun(Run[State]):
         request, names = self.request, list(self.columns)
         steps, asked = request.max_steps, parse_all(request.require)
         if steps is not None and steps < 0:
-            remedy = "Give a whole number from 0 on, such as 10."
-            raise InvalidOption(f"--max-steps {steps} is no number of steps.", remedy)
+            remedy = "Give a whole number of 0 or more, such as 10."
+            raise InvalidOption(f"--max-steps {steps} is not a number of steps.", remedy)
         if not asked:
             remedy = "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."
             raise InvalidOption("No requirement is given.", remedy)
@@ -283,7 +283,7 @@ class RefinementRun(Run[State]):
 
     @property
     def carried(self) -> Sequence[str]:
-        """Kept columns that are no attributes, which are coded whether they are masked or not."""
+        """Kept columns that are not attributes, which are coded whether they are masked or not."""
         return [name for name in self.roles.kept if name not in self.attributes]
 
     @property
@@ -477,7 +477,7 @@ class RefinementRun(Run[State]):
 
     def _stopped_by(self, masking: Masking, least: int) -> tuple[str, str]:
         if (few := masking.too_few(least)) is not None:
-            return few, "let --suppress-records leave a few out, or give values and groups of more records"
+            return few, "let --suppress-records leave a few out, or group values so that more share each"
         if masking.top.gains.max(initial=0.0) < LEAST_GAIN:
             return "its first step gains nothing", "add --detail 1" if self.has_class else "add {}"
         if self.allowance.share:

@@ -191,7 +191,7 @@ class Growth:
         if left:
             more = version.gone - left
             also = (
-                f"; {more:,} more are taken out with them, as who left would be told by subtraction"
+                f"; {more:,} more are taken out with them, since otherwise subtraction would tell who left"
                 if more
                 else ""
             )

@@ -207,7 +207,7 @@ def _check_place(source: Source, placed: Placing | None) -> Placing:
         )
     if not placed.takes_drawn:
         raise InvalidOption(
-            f"{placed.target} is no plain path of a folder, in which predictions can be read in place.",
+            f"{placed.target} is not the plain path of a folder, in which predictions can be read in place.",
             "Give --to a path such as /data/classified, without any of *?[]{}.",
         )
     return placed

@@ -260,7 +260,7 @@ class TreeGrowth:
                 raise InvalidSource(
                     f"{source_of(self.engine, self.values.table).shown} does not have the same "
                     "records at each look.",
-                    "Run it again when nobody writes, or read a version that stays.",
+                    "Run it again when nobody is writing, or read a version that stays.",
                 )
 
     def _counts(self, rows: CodeCounts, first: int, nodes: int, classes: int) -> list[Ints]:

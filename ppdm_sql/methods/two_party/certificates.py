@@ -154,7 +154,7 @@ def keygen(
                 "Use letters, digits, hyphens and points, such as bank-a.",
             )
     if days < 1:
-        raise InvalidOption(f"{days} days are no time to be valid.", "Give --days 1 or more.")
+        raise InvalidOption(f"{days} days are not a validity period.", "Give --days 1 or more.")
     root_key, root = _signed(None, "ppdm trial authority", days)
     made = {Path(folder, f"{AUTHORITY}.pem"): root.public_bytes(Encoding.PEM)}
     for name in names:

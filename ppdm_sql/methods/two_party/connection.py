@@ -50,7 +50,7 @@ class Address:
         match = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())
         if match is None or int(match[3]) > 65535:
             raise InvalidOption(
-                f"{option} {text!r} is no host and port.", f"Write it as {option} 127.0.0.1:8815."
+                f"{option} {text!r} is not a host and port.", f"Write it as {option} 127.0.0.1:8815."
             )
         return cls(match[1] or match[2], int(match[3]))
 
@@ -70,11 +70,11 @@ _WORDS = {  # the word that ends a run is one of these, so that an error can tel
     ),
     "version": ("The partner speaks another version of the protocol.", _VERSION),
     "parameters": (
-        "The partner's parameters are others.",
+        "The partner's parameters differ.",
         "Let both name the same key, class, requirements and options, and agree on who owns which column.",
     ),
     "records": ("The partner refuses the records: they are not the same on both sides.", "Compare the keys."),
-    "order": ("The partner's records are others, or in another order.", "Compare the keys of both tables."),
+    "order": ("The partner's records differ, or stand in another order.", "Compare the keys of both tables."),
     "digest": ("The partner reached another state than this side.", "Begin anew, and report it."),
     "message": ("The partner refuses a message of this side.", _VERSION),
     "refused": ("The partner refuses what this side sent.", _VERSION),
@@ -133,7 +133,7 @@ class Line:
             self.stopped = True
             raise error_for(self._read(size, deadline).decode("ascii", "replace"))
         if found != kind:
-            raise garbage("something that is no message, or none that may come now")
+            raise garbage("something that is not a message, or not one that may come now")
         if size > limit:
             raise garbage(f"a message of more than the {limit} bytes that it may have")
         return self._read(size, deadline)
@@ -336,7 +336,7 @@ def _called(
     except OSError:
         return None
     impostor = ProtocolError(
-        f"The certificate of who listens at {place} is not for {peer_name!r}.",
+        f"The certificate of whoever listens at {place} is not for {peer_name!r}.",
         "Correct --peer-name, or check who listens there.",
     )
     try:

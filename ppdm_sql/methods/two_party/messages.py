@@ -114,7 +114,7 @@ def decode(payload: bytes) -> Message:
     """Read a message, strictly: there is one way to write each, so nothing else can be said by the way."""
     head = _HEAD.match(payload)
     if head is None:
-        raise garbage("something that is no message")
+        raise garbage("something that is not a message")
     kind, name = head[1].decode(), head[4].decode()
     if len(head[0]) > SMALL + MOST_LABELS * (kind == "LABELS"):
         raise garbage("a message that is too large")

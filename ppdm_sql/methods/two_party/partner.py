@@ -53,7 +53,7 @@ class Partner(Masking):
         endless = made + children > DEEPEST * (len(self.shown) + 1)
         if not len(here) or len(here) != len(numbers) or not proper or endless:
             name = self.dictionary.column.name
-            raise impossible(f"The partner specialized records of {name!r} that are others than those here.")
+            raise impossible(f"The partner specialized records of {name!r} that differ from those here.")
         self.shown[here] = np.where(numbers > 0, numbers.astype(np.uint32) + np.uint32(made - 1), value)
         size = len(self.rows[0])
         cells = numbers.astype(np.int64) * size + self.classes[here]

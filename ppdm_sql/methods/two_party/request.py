@@ -109,4 +109,4 @@ def _refuse_model(requirement: Requirement) -> None:
         remedy = f"{remedy} the release in the population."
     else:
         return
-    raise InvalidOption(f"{str(requirement)!r} drives no run of two parties{why}.", remedy)
+    raise InvalidOption(f"{str(requirement)!r} cannot drive a run of two parties{why}.", remedy)

@@ -47,7 +47,7 @@ class DeltaPresence(PopulationRequirement):
     def check(self) -> None:
         if not 0 <= self.low <= self.high <= 1 or not self.high:
             raise InvalidOption(
-                f"A presence of {percent(self.low)} to {percent(self.high)} is no range within 0 and 100%.",
+                f"A presence of {percent(self.low)} to {percent(self.high)} is not a range in 0 to 100%.",
                 "Give the smaller share first, such as presence 1% to 50%, or one limit: presence <= 50%.",
             )
 

@@ -55,7 +55,7 @@ class RecursiveDiversity(DistributionRequirement):
         if not 2 <= self.l <= MOST_RECORDS:
             raise InvalidOption(
                 f"recursive l = {self.l} {'asks for nothing' if self.l < 2 else 'is too large'}.",
-                "Give a whole number from 2 on, such as recursive c = 3, l = 2.",
+                "Give a whole number of 2 or more, such as recursive c = 3, l = 2.",
             )
 
     @classmethod
@@ -81,7 +81,7 @@ class RecursiveDiversity(DistributionRequirement):
 
         def of_class(c: Columns) -> str:
             most = values.most(c, lambda n, _: n)
-            # The l - 1 most frequent values are no part of the rest; sorting is dear, so l = 2 does without.
+            # The l - 1 most frequent values are not part of the rest; sorting is dear, so l = 2 does without.
             rest = f"({c['n']} - {most if self.l == 2 else values.frequent(c, self.l - 1)})"
             return f"CASE WHEN {c['n']} > 0 THEN coalesce({most} / nullif({rest}, 0), 'inf'::DOUBLE) END"
 

@@ -235,7 +235,7 @@ def test_pseudonyms_are_worked_out_where_the_records_are(
 
 WRONG = {
     "'code' are not one for each value": "CASE WHEN k0 < 2 THEN repeat('a', 32) ELSE k1 END",
-    "1 values of 'code' are no pseudonyms": "CASE WHEN k0 = 7 THEN k1 || '\n' ELSE k1 END",
+    "1 values of 'code' are not pseudonyms": "CASE WHEN k0 = 7 THEN k1 || '\n' ELSE k1 END",
     "can be computed": "substr(sha2('n' || k0, 256), 1, 32)",
     "'job' are not one for each value and its records": "CASE WHEN k0 = 1 THEN '{another}' ELSE k1 END",
 }

@@ -25,7 +25,7 @@ CELL = "Q7secret"
 FAILING = {
     "a cast that fails": f"CAST('{CELL}' || id AS INT)",
     "an error that a view raises": f"CAST(raise_error('{CELL}') AS STRING)",
-    "a text that is no UTF-8": f"CAST(unhex('80') AS STRING) || '{CELL}'",
+    "a text that is not UTF-8": f"CAST(unhex('80') AS STRING) || '{CELL}'",
     "a sum that overflows": "CAST(9223372036854775807 AS BIGINT) + id + 1",
 }
 

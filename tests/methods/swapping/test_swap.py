@@ -312,7 +312,7 @@ REFUSED: dict[str, tuple[type[PpdmError], str, dict[str, Any]]] = {
     "two values, all changed": (InvalidOption, "reversed", {"confidential": "good", "proportion": 1}),
     "two values, nearly all": (GuaranteeNotMet, "all 300", {"confidential": "good", "proportion": 0.999}),
     "a noise below zero": (InvalidOption, "blur", {"blur": -1}),
-    "a noise that is no number": (InvalidOption, "blur", {"blur": float("nan")}),
+    "a noise that is not a number": (InvalidOption, "blur", {"blur": float("nan")}),
     "a smoothing below zero": (InvalidOption, "smoothing", {"smoothing": -0.5}),
     "a smoothing without end": (InvalidOption, "smoothing", {"smoothing": float("inf")}),
     "a share without the proportion": (InvalidOption, "0.3 to 0.4 .*LOW <= 0.5", {"share": (0.3, 0.4)}),

@@ -61,11 +61,11 @@ def measures(release: Any) -> dict[str, float | None]:
     [
         ({"suppress_records": "100%"}, "no share in [0, 1)"),
         ({"suppress_records": -0.1}, "no share in [0, 1)"),
-        ({"suppress_records": 5}, "--suppress-records 5 is no share in [0, 1). Write it as"),
+        ({"suppress_records": 5}, "--suppress-records 5 is not a share in [0, 1). Write it as"),
         ({"suppress_records": "5"}, "Write it as --suppress-records 5% for 5 in a hundred."),
-        ({"suppress_records": "1e-9999999999"}, "'1e-9999999999' is no share. Write it as"),
-        ({"max_steps": -1}, "--max-steps -1 is no number of steps"),
-        ({"suppress_records": "some"}, "--suppress-records 'some' is no share. Write it as"),
+        ({"suppress_records": "1e-9999999999"}, "'1e-9999999999' is not a share. Write it as"),
+        ({"max_steps": -1}, "--max-steps -1 is not a number of steps"),
+        ({"suppress_records": "some"}, "--suppress-records 'some' is not a share. Write it as"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_words(

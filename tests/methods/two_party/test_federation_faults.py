@@ -353,7 +353,7 @@ def test_what_is_no_frame_is_refused_before_it_is_read(pair: tuple[Side, Side], 
     with waiting(pair[0]) as (port, ended), called(pair[1].credentials(), port) as caller:
         caller.sendall(NO_FRAMES[what])
         heard = everything(caller)
-    assert_explained(ended, ProtocolError, "something that is no message|more than the 65536 bytes")
+    assert_explained(ended, ProtocolError, "something that is not a message|more than the 65536 bytes")
     assert heard.endswith(HEAD.pack(STOP, 7) + b"message")
     assert snapshots(pair) == before
 
