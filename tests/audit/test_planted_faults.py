@@ -328,7 +328,7 @@ FAULTS = {
         "values in the place of pseudonyms": Fault(
             "perturbation.randomize:pseudonym",
             lambda real: lambda value, *_: value,
-            "160 values .* no pseudonyms",
+            "160 values .* not pseudonyms",
         ),
         "pseudonyms on other records": Fault(
             "perturbation.randomize:ordered_rows", moved_on("name"), "not one for each"
@@ -360,7 +360,7 @@ FAULTS = {
         "pseudonyms that two values share": Fault("base.run:pseudonym", same_pseudonym),
         "pseudonyms on other records": Fault("top_down.run:released_rows", moved("name"), "not one for each"),
         "values in the place of pseudonyms": Fault(
-            "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
+            "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* not pseudonyms"
         ),
         "pseudonyms without a key": Fault("base.run:pseudonym", digest, "can be computed"),
         "the recorded cut": Fault(

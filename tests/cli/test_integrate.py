@@ -206,7 +206,7 @@ def test_other_requirements_are_refused_on_both_sides(pair: tuple[Side, Side]) -
         ("--cert", "missing.pem", 2, "cannot be read"),
         ("--match", "guess", 2, "match keys"),
         ("--secret", "missing", 2, "cannot be read"),
-        ("--timeout", "0", 2, "no time limit"),
+        ("--timeout", "0", 2, "not a time limit"),
         ("--owns", "Jop", 2, "has no column 'Jop'"),
         ("--key", "SNN", 2, "has no column 'SNN'"),
     ],

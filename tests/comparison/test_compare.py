@@ -145,9 +145,9 @@ def test_what_no_setting_can_be_asked_is_an_error(db: Database, options: dict[st
 
 
 def test_nothing_to_keep_and_no_columns_for_k_are_errors(db: Database) -> None:
-    with pytest.raises(ppdm_sql.InvalidOption, match="Nothing is said of what the settings keep"):
+    with pytest.raises(ppdm_sql.InvalidOption, match="No requirement says what the settings are to keep"):
         db.compare("employees", k=[2], **STAFF)
-    with pytest.raises(ppdm_sql.InvalidOption, match="no columns that it is about"):
+    with pytest.raises(ppdm_sql.InvalidOption, match="does not say which columns it is about"):
         db.compare("employees", k=[2], require=["k >= 2 on Job"], **STAFF)
     with pytest.raises(ppdm_sql.InvalidOption, match="one table"):
         db.compare(["employees", "customers"], quasi_identifier=["Job"], k=[2], **STAFF)

@@ -216,7 +216,7 @@ def test_calls_in_sql_take_a_level_and_two_parties_are_told_that_they_do_not() -
     con.execute("CALL ppdm_suppress('t', 'r', require := [$asked], class := 'c')", {"asked": asked})
     assert ppdm_sql.open(con).release("r").verify().holds
     asks = IntegrateRequest(require=[asked], class_column="c", into="r", key=["id"], owns=["x"])
-    with pytest.raises(InvalidOption, match=r"no run of two parties.*leave 'by prefixes 1' out"):
+    with pytest.raises(InvalidOption, match=r"drive a run of two parties.*leave 'by prefixes 1' out"):
         Ownership.of(asks, [Column(name, "VARCHAR") for name in ("id", "x", "s", "c")], "t")
 
 

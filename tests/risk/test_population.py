@@ -200,7 +200,7 @@ def test_weights_that_stand_for_nobody_are_refused(weight: float | None) -> None
 
 def test_roles_are_checked() -> None:
     db = table([("a", 2.0, None)], "x VARCHAR, w DOUBLE, home INTEGER")
-    with pytest.raises(InvalidSource, match="no numbers"):
+    with pytest.raises(InvalidSource, match="not numbers"):
         db.risk("t", weights="x")
     with pytest.raises(InvalidSource, match="household column 'home' is NULL in 1 row"):
         db.risk("t", household="home")

@@ -91,9 +91,9 @@ def test_a_place_is_needed_in_which_the_ledger_can_read(
     folder.mkdir()
     with pytest.raises(InvalidOption, match="nothing says where their classes go"):
         ledger.predict(model, people, into="p")
-    with pytest.raises(InvalidOption, match="no plain path of a folder"):
+    with pytest.raises(InvalidOption, match="not the plain path of a folder"):
         ledger.predict(model, people, into="p", to=str(folder / "[a]"))
-    with pytest.raises(InvalidOption, match="no plain path of a folder"):
+    with pytest.raises(InvalidOption, match="not the plain path of a folder"):
         ledger.predict(model, people, into="p", to="some_table")
     assert left(ledger, folder) == []
     (folder / "there").mkdir()

@@ -296,7 +296,7 @@ REFUSED: dict[str, tuple[type[PpdmError], str, dict[str, Any]]] = {
     "no proportion": (InvalidOption, "No proportion", {"proportion": {}}),
     "proportion of another column": (InvalidOption, "not confidential", {"proportion": {"age": 0.5}}),
     "nothing to change": (InvalidOption, r"\(0, 1\]", {"proportion": 0}),
-    "a proportion in words": (InvalidOption, "no share", {"proportion": "half"}),
+    "a proportion in words": (InvalidOption, "not a share", {"proportion": "half"}),
     "no member of a group": (InvalidOption, "--per-group", {"per_group": 0}),
     "half a member of a group": (InvalidOption, "--per-group", {"per_group": "150%"}),
     "shares out of order": (InvalidOption, "--share", {"share": (0.6, 0.4)}),

@@ -59,8 +59,8 @@ def measures(release: Any) -> dict[str, float | None]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"suppress_records": "100%"}, "no share in [0, 1)"),
-        ({"suppress_records": -0.1}, "no share in [0, 1)"),
+        ({"suppress_records": "100%"}, "not a share in [0, 1)"),
+        ({"suppress_records": -0.1}, "not a share in [0, 1)"),
         ({"suppress_records": 5}, "--suppress-records 5 is not a share in [0, 1). Write it as"),
         ({"suppress_records": "5"}, "Write it as --suppress-records 5% for 5 in a hundred."),
         ({"suppress_records": "1e-9999999999"}, "'1e-9999999999' is not a share. Write it as"),

@@ -492,7 +492,7 @@ def test_open_leaves_hold_all_from_their_bound_on() -> None:
         ({"[10, 30)": [], "29 or more": []}, "overlaps another"),
         ({"20 or more": [], "30 or more": []}, "overlaps another"),
         ({"20 or less": [], "10 or less": []}, "overlaps another"),
-        ({"young or less": [], "[18, 30)": []}, "no values of the column's type"),
+        ({"young or less": [], "[18, 30)": []}, "not values of the column's type"),
         ({"[0, 99)": ["[0, 50)", "50 or more"], "[-9, 0)": []}, "reaches out"),
         ({"[0, 99)": ["[50, 70)", "49 or less"], "100 or more": []}, "reaches out"),
     ],

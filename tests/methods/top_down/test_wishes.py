@@ -100,10 +100,10 @@ def test_months_are_those_of_the_calendar() -> None:
         ({"limits": {"agee": 3}}, "agee"),
         ({"limits": {"ward": 3}}, "no requirement lets it be masked"),
         ({"limits": {"age": 0}}, "at least 1"),
-        ({"limits": {"age": "many"}}, "no number of labels"),
+        ({"limits": {"age": "many"}}, "not a number of labels"),
         ({"limits": {"age": 3, "AGE": 4}}, "named twice"),
-        ({"weights": {"age": 0}}, "no number above 0"),
-        ({"weights": {"age": "inf"}}, "no number above 0"),
+        ({"weights": {"age": 0}}, "not a number above 0"),
+        ({"weights": {"age": "inf"}}, "not a number above 0"),
         ({"min_widths": {"sex": 3}}, "not grown in the run"),
         ({"min_widths": {"age": "1 month"}}, "least width"),
         ({"min_widths": {"age": -5}}, "least width"),
@@ -136,7 +136,7 @@ def people() -> ppdm_sql.Database:
 
 
 def test_hce_tdr_needs_a_class(people: ppdm_sql.Database) -> None:
-    with pytest.raises(ppdm_sql.InvalidOption, match="there is none. Give --class"):
+    with pytest.raises(ppdm_sql.InvalidOption, match="none is given. Give --class"):
         people.generalize("people", ["k >= 2 on age"], into="safe", method="hce-tdr")
 
 
