@@ -293,7 +293,7 @@ FAULTS = {
         "a bound of the bins": Fault("swapping.discretization:bin_label", shifted),
         "a column read in the wrong order": Fault("base.run:without_enum", other_order),
         "a code of the collapse": Fault("base.collapse:_code", other_code),
-        "a swapped row": Fault("swapping.swap:swapped", rewritten("(c0 // 2)::USMALLINT AS c0")),
+        "a swapped row": Fault("swapping.swap:apply_moves", rewritten("(c0 // 2)::USMALLINT AS c0")),
         "rows": Fault("swapping.swap:released_rows", without_row, "promised"),
         "pseudonyms that two values share": Fault("base.run:pseudonym", same_pseudonym),
         "pseudonyms without a key": Fault("base.run:pseudonym", digest, "can be computed"),

@@ -116,12 +116,12 @@ def identify(engine: Engine, atoms: Atoms, by: Sequence[int], confidential: int)
         terms.setdefault(pack.word, []).append(pack.code(pack.stride))
     words = tuple(" + ".join(parts) for parts in terms.values())
     keys = [f"{word} AS w{i}" for i, word in enumerate(words)]
-    grouped = ", ".join(str(i + 1) for i in range(len(words)))
+    positions = ", ".join(str(i + 1) for i in range(len(words)))
     value = f"c{confidential}"
     patterns = engine.materialize(
         "identifiable",
         f"SELECT {', '.join(keys)}, sum(n)::BIGINT AS records, min({value})::USMALLINT AS category "
-        f"FROM {atoms.table} GROUP BY {grouped} HAVING min({value}) = max({value})",
+        f"FROM {atoms.table} GROUP BY {positions} HAVING min({value}) = max({value})",
     )
     totals = statements.bind("swapping/identifiable_totals", tables={"identifiable": patterns})
     rows = engine.arrays(totals, step="identifiable_totals")
@@ -150,7 +150,7 @@ class Candidates:
 
 def candidates(
     engine: Engine,
-    identified: IdentifiableRecords,
+    identifiable: IdentifiableRecords,
     per_group: int | Fraction,
     smoothing: float,
     blur: float,
@@ -162,45 +162,45 @@ def candidates(
 
     Source: Li and Sarkar 2004, equation (10) and Appendix B.
     """
-    totals: list[int] = value_counts(engine, identified.atoms, identified.confidential).tolist()
-    logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
-    conditionals, size = _conditionals(engine, identified, totals, smoothing), identified.categories
-    lookups = [_lookup(engine, pack, conditionals, size, logs=logs) for pack in identified.packs]
+    totals: list[int] = value_counts(engine, identifiable.atoms, identifiable.confidential).tolist()
+    logs = len(identifiable.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
+    conditionals, size = _conditionals(engine, identifiable, totals, smoothing), identifiable.categories
+    lookups = [_lookup(engine, pack, conditionals, size, logs=logs) for pack in identifiable.packs]
     single = isinstance(per_group, int) and per_group == 1
-    wanted = "1" if single else _wanted(per_group)
-    rows = _posteriors(identified, lookups, totals, wanted, logs)
-    keys = identified.keys
+    changes = "1" if single else _changes_of_pattern(per_group)
+    rows = _posteriors(identifiable, lookups, totals, changes, logs)
+    keys = identifiable.keys
     if not single:
-        keys, rows = (*keys, "member"), f"SELECT *, unnest(range(wanted)) AS member FROM ({rows})"
+        keys, rows = (*keys, "member"), f"SELECT *, unnest(range(changes)) AS member FROM ({rows})"
     columns = _columns(size, keys, blur, seed)
     table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({rows})")
     for lookup in (conditionals, *lookups):
         engine.discard(lookup)
-    grouped = identified.groups if single else kind_counts(engine, table, size)[size:]
-    return Candidates(table, keys, identified.keys, size, blur > 0, grouped, identified.unique)
+    grouped = identifiable.groups if single else kind_counts(engine, table, size)[size:]
+    return Candidates(table, keys, identifiable.keys, size, blur > 0, grouped, identifiable.unique)
 
 
 def _conditionals(
-    engine: Engine, identified: IdentifiableRecords, totals: Sequence[int], smoothing: float
+    engine: Engine, identifiable: IdentifiableRecords, totals: Sequence[int], smoothing: float
 ) -> Table:
-    packed = " UNION ALL ".join(
-        f"SELECT {place} AS pack, {pack.code()} AS code, c{identified.confidential} AS category, "
-        f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
-        for place, pack in enumerate(identified.packs)
+    by_pack = " UNION ALL ".join(
+        f"SELECT {place} AS pack, {pack.code()} AS code, c{identifiable.confidential} AS category, "
+        f"sum(n)::BIGINT AS n FROM {identifiable.atoms.table} GROUP BY ALL"
+        for place, pack in enumerate(identifiable.packs)
     )
-    counts = engine.materialize("pack_counts", packed)
+    counts = engine.materialize("pack_counts", by_pack)
     values, sizes = [], ["CASE attribute"]
-    for place, pack in enumerate(identified.packs):
+    for place, pack in enumerate(identifiable.packs):
         for attribute, size, stride in zip(pack.attributes, pack.sizes, pack.strides, strict=True):
             values.append(
                 f"SELECT {attribute} AS attribute, code // {stride} % {size} AS v, category, n "
                 f"FROM {counts} WHERE pack = {place}"
             )
             sizes.append(f"WHEN {attribute} THEN {size}")
-    added = f" + {smoothing!r}::DOUBLE * {' '.join(sizes)} END" if smoothing else ""
+    pseudocounts = f" + {smoothing!r}::DOUBLE * {' '.join(sizes)} END" if smoothing else ""
     shares = ", ".join(
         f"(sum(CASE WHEN category = {h} THEN n ELSE 0 END) + {smoothing!r}::DOUBLE) "
-        f"/ ({max(total, 1)}::DOUBLE{added}) AS likelihood_{h}"
+        f"/ ({max(total, 1)}::DOUBLE{pseudocounts}) AS likelihood_{h}"
         for h, total in enumerate(totals)
     )
     query = f"SELECT attribute, v, {shares} FROM ({' UNION ALL '.join(values)}) GROUP BY attribute, v"
@@ -220,38 +220,38 @@ def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *,
     products = ", ".join(
         f"{' * '.join(f'a{i}.{name}' for i in range(len(pack.sizes)))} AS {name}" for name in likelihoods
     )
-    scaled = [f"{name} / largest" for name in likelihoods]
+    ratios = [f"{name} / largest" for name in likelihoods]
     if logs:
-        scaled = [
+        ratios = [
             f"CASE WHEN {name} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END"
-            for name, ratio in zip(likelihoods, scaled, strict=True)
+            for name, ratio in zip(likelihoods, ratios, strict=True)
         ]
-    listed = ", ".join(f"{ratio} AS {name}" for name, ratio in zip(likelihoods, scaled, strict=True))
+    columns = ", ".join(f"{ratio} AS {name}" for name, ratio in zip(likelihoods, ratios, strict=True))
     return engine.materialize(
         "lookup",
-        f"SELECT code::UBIGINT AS code, {listed} "
+        f"SELECT code::UBIGINT AS code, {columns} "
         f"FROM (SELECT *, greatest({', '.join(likelihoods)}) AS largest "
         f"FROM (SELECT p.code, {products} FROM range({pack.size}) AS p (code) {' '.join(joins)}))",
     )
 
 
-def _wanted(per_group: int | Fraction) -> str:
+def _changes_of_pattern(per_group: int | Fraction) -> str:
     if isinstance(per_group, int):
-        asked = str(per_group)
+        number = str(per_group)
     else:
         twice = 2 * per_group.denominator
-        rounded = f"({2 * per_group.numerator} * records + {per_group.denominator}) // {twice}"
-        asked = f"greatest(1, {rounded})"
-    return f"CASE WHEN records = 1 THEN 1 ELSE least({asked}, records - 1) END"
+        rounded_share = f"({2 * per_group.numerator} * records + {per_group.denominator}) // {twice}"
+        number = f"greatest(1, {rounded_share})"
+    return f"CASE WHEN records = 1 THEN 1 ELSE least({number}, records - 1) END"
 
 
 def _posteriors(
-    identified: IdentifiableRecords, lookups: Sequence[Table], totals: Sequence[int], wanted: str, logs: bool
+    identifiable: IdentifiableRecords, lookups: list[Table], totals: list[int], changes: str, logs: bool
 ) -> str:
-    columns = ", ".join(f"i.{key}" for key in identified.keys)
-    rows = f"FROM {identified.patterns} AS i"
+    columns = ", ".join(f"i.{key}" for key in identifiable.keys)
+    rows = f"FROM {identifiable.patterns} AS i"
     # LEFT JOINs, since DuckDB reorders a star of inner joins badly
-    for number, (pack, lookup) in enumerate(zip(identified.packs, lookups, strict=True)):
+    for number, (pack, lookup) in enumerate(zip(identifiable.packs, lookups, strict=True)):
         rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {pack.place('i')}"
     every = range(len(totals))
     factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in every]
@@ -259,15 +259,15 @@ def _posteriors(
         factor.append(f"ln({max(total, 1)}::DOUBLE)" if logs else f"{total}::DOUBLE")
     word, name = (" + ", "log") if logs else (" * ", "likelihood")
     weights = ", ".join(f"{word.join(factor)} AS {name}_{h}" for h, factor in enumerate(factors))
-    weighted = f"SELECT {columns}, {wanted} AS wanted, i.category, i.records, {weights} {rows}"
+    query = f"SELECT {columns}, {changes} AS changes, i.category, i.records, {weights} {rows}"
     if logs:
         largest = f"greatest({', '.join(f'log_{h}' for h in every)})"
-        scaled = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in every)
-        weighted = f"SELECT *, {scaled} FROM ({weighted})"
-    summed = " + ".join(f"likelihood_{h}" for h in every)
+        likelihoods = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in every)
+        query = f"SELECT *, {likelihoods} FROM ({query})"
+    likelihood_sum = " + ".join(f"likelihood_{h}" for h in every)
     # each computed once: DuckDB shares nothing between CASEs
     shares = ", ".join(f"round(likelihood_{h} / total * 1e9) AS plain_{h}" for h in every)
-    return f"SELECT *, {shares} FROM (SELECT *, {summed} AS total FROM ({weighted}))"
+    return f"SELECT *, {shares} FROM (SELECT *, {likelihood_sum} AS total FROM ({query}))"
 
 
 def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> list[str]:

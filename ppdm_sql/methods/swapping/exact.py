@@ -78,8 +78,8 @@ class Relaxation:
     """What records do at prices, and the bound that this proves.
 
     Those with several choices stand in ``classes``, all others are added up by the category that they enter
-    and, unique ones, by the one that they leave. There were ``found`` classes before a sample was taken;
-    ``exact`` says that all are there with their own reduced costs.
+    and, unique ones, by the one that they leave. There were ``class_count`` before sampling; ``exact`` says
+    that all are there with their own reduced costs.
     """
 
     prices: Counts
@@ -88,7 +88,7 @@ class Relaxation:
     entering: Counts
     leaving: Counts
     bound: int
-    found: int
+    class_count: int
     exact: bool
 
 
@@ -97,7 +97,7 @@ class Solution(NamedTuple):
 
     prices: Counts
     ties: Table  # the keys of the records, and their class
-    moved: Counts  # records of each class by choice
+    by_choice: Counts  # records of each class, by what they do
     objective: int  # in units of 1 / SCALE
     bound: int | None  # what every plan costs at least; None where nothing is proved
 
@@ -118,13 +118,13 @@ class ExactSearch:
         return self._plan(self._best_prices(prices, boxes))
 
     def _boxes(self, sides: Counts) -> Counts:
-        """Give boxes to all prices but one: prices of entering mean something beside each other."""
+        """Give boxes to all prices but one, since only differences between prices of entering matter."""
         boxes = np.stack([sides, sides])
         boxes[0, self.candidates.unique.argmax()] = 0
         return boxes
 
     def _prices_of_a_sample(self, prices: Counts, boxes: Counts) -> Counts:
-        """Find prices that are good for records taken by a hash of their key, of whom the same is asked."""
+        """Find prices that are good for records sampled by a hash of their key, under the same demand."""
         part, keys = self.candidates.rows // SAMPLE, ", ".join(self.candidates.keys)
         table = self.engine.materialize(
             "sample", f"SELECT * FROM {self.candidates.table} WHERE hash({keys}) % {part} = 0"
@@ -138,22 +138,22 @@ class ExactSearch:
         changes = min(max(changes, int(low.sum())), int(high.sum()))
         share = counts.sum() / self.candidates.rows
         net = None if demand.net is None else np.rint(demand.net * share).astype(np.int64)
-        scaled = Demand(unique, grouped, changes, low, high, 2 * round(demand.deviation * share / 2), net)
+        demand = Demand(unique, grouped, changes, low, high, 2 * round(demand.deviation * share / 2), net)
         sample = replace(self.candidates, table=table, unique=unique, grouped=grouped)
-        search = ExactSearch(self.engine, sample, scaled)
-        sampled = search._best_prices(prices, boxes, SCALE // LITTLE * int(counts.sum()))
+        search = ExactSearch(self.engine, sample, demand)
+        sample_prices = search._best_prices(prices, boxes, SCALE // LITTLE * int(counts.sum()))
         self.rounds = search.rounds
         self.engine.discard(table)
-        return sampled
+        return sample_prices
 
     def _best_prices(self, prices: Counts, boxes: Counts, little: int = 0) -> Counts:
-        here = self._relaxed(prices, boxes, rounded=True)
+        here = self._relaxation(prices, boxes, coarse=True)
         for _ in range(STEPS):
-            prices, moved, at_side = price_step(self.demand, here)
+            prices, shifts, at_side = price_step(self.demand, here)
             if here.exact and not at_side.any():
                 return prices
-            rounded = len(here.classes.kinds) < here.found or here.found > MOST_CLASSES
-            there = self._relaxed(prices, _next_boxes(here.boxes, moved, at_side), rounded=rounded)
+            coarse = len(here.classes.kinds) < here.class_count or here.class_count > MOST_CLASSES
+            there = self._relaxation(prices, _next_boxes(here.boxes, shifts, at_side), coarse=coarse)
             if there.bound > here.bound:
                 gain, here = there.bound - here.bound, there
                 if gain < little:
@@ -161,30 +161,30 @@ class ExactSearch:
             elif here.boxes.max() <= NARROWER:
                 break
             else:
-                here = self._relaxed(here.prices, here.boxes // NARROWER, rounded=rounded)
+                here = self._relaxation(here.prices, here.boxes // NARROWER, coarse=coarse)
         return here.prices
 
-    def _relaxed(
-        self, prices: Counts, boxes: Counts, *, rounded: bool = False, sampled: bool = True
+    def _relaxation(
+        self, prices: Counts, boxes: Counts, *, coarse: bool = False, take_sample: bool = True
     ) -> Relaxation:
-        """See what records do that have one choice in the boxes, and count the others by class."""
+        """Add up the records with one choice in the boxes, and count the others by class."""
         size, names, demand = self.size, _choices(self.size), self.demand
-        most = min(max(MOST_CLASSES, self.candidates.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
-        steps = np.maximum(1, boxes // ROUNDING_STEPS) if rounded else np.ones_like(boxes)
+        most = min(max(MOST_CLASSES, self.candidates.rows // RECORDS), MANY_CLASSES) * (1 if coarse else 2)
+        steps = np.maximum(1, boxes // ROUNDING_STEPS) if coarse else np.ones_like(boxes)
         rows = self.engine.arrays(
             f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
             f"FROM ({reduced_costs(self.candidates.table, prices, boxes, steps=steps)}) "
             "GROUP BY ALL ORDER BY ALL",
             step="relaxation",
         )
-        every = _fetched(rows, names)
+        every = _record_classes(rows, names)
         several = (every.reduced_costs >= 0).sum(axis=1) > 1
-        fixed, classes, number = every.where(~several), every.where(several), int(several.sum())
+        decided, classes, number = every.where(~several), every.where(several), int(several.sum())
         flows = np.zeros((2 * size, size + 1), dtype=np.int64)
-        np.add.at(flows, (fixed.kinds, fixed.reduced_costs.argmax(axis=1)), fixed.records)
-        sampled &= number > most
-        if sampled:
-            classes = sample(classes, most)
+        np.add.at(flows, (decided.kinds, decided.reduced_costs.argmax(axis=1)), decided.records)
+        take_sample &= number > most
+        if take_sample:
+            classes = sample_of_classes(classes, most)
         sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
         costs = np.where(classes.reduced_costs < 0, -1, classes.reduced_costs * sizes)
         enter: list[int] = prices[0].tolist()
@@ -201,8 +201,8 @@ class ExactSearch:
             entering=flows[:, :size].sum(axis=0),
             leaving=flows[:size, :size].sum(axis=1),
             bound=bound,
-            found=number,
-            exact=not sampled and steps.max() == 1,
+            class_count=number,
+            exact=not take_sample and steps.max() == 1,
         )
 
     def _plan(self, prices: Counts) -> Solution:
@@ -210,24 +210,24 @@ class ExactSearch:
         limit = CLOSE
         while True:
             boxes = np.full((2, self.size), limit // 2)
-            relaxation = self._relaxed(prices, boxes, sampled=False)
-            moved, gap = assigned_classes(self.demand, relaxation) or (None, EVERYTHING)
-            if moved is not None and (gap <= limit or limit >= EVERYTHING):
+            relaxation = self._relaxation(prices, boxes, take_sample=False)
+            by_choice, gap = whole_plan(self.demand, relaxation) or (None, EVERYTHING)
+            if by_choice is not None and (gap <= limit or limit >= EVERYTHING):
                 break
             if limit >= EVERYTHING:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
             limit = min(gap + gap % 2, WIDENING * limit)
-        ties = tied(self.engine, self.candidates, prices, limit)
-        return Solution(prices, ties, moved, relaxation.bound + gap, relaxation.bound)
+        ties = find_ties(self.engine, self.candidates, prices, limit)
+        return Solution(prices, ties, by_choice, relaxation.bound + gap, relaxation.bound)
 
 
-def _next_boxes(boxes: Counts, moved: Counts, at_side: NDArray[np.bool_]) -> Counts:
+def _next_boxes(boxes: Counts, shifts: Counts, at_side: NDArray[np.bool_]) -> Counts:
     """Widen the boxes of prices at their sides; narrow the others, faster where none is at its side."""
-    narrower = np.maximum(boxes // NARROWER, np.minimum(boxes, moved) // 2)
+    narrower = np.maximum(boxes // NARROWER, np.minimum(boxes, shifts) // 2)
     if at_side.any():
-        narrower = np.maximum(boxes // 2, np.minimum(boxes, 2 * moved))
+        narrower = np.maximum(boxes // 2, np.minimum(boxes, 2 * shifts))
     return np.where(at_side, np.minimum(FARTHEST, WIDER * boxes), narrower)
 
 
@@ -239,7 +239,7 @@ def reduced_costs(
 ) -> str:
     """Give SQL for the reduced cost, rounded down to the steps, of each choice that is one in the boxes."""
     (enter, leave), size = prices.tolist(), prices.shape[1]
-    worth = [entered - left for entered, left in zip(enter, leave, strict=True)]
+    worth = [entry - departure for entry, departure in zip(enter, leave, strict=True)]
     values = [f"p{h} + {price}::BIGINT" for h, price in enumerate(enter)]
     # where prices or limits are that large, a record would enter the category that it leaves
     if 2 * int(boxes.max()) + max(enter) - min(enter) >= -NEVER["INTEGER"] - SCALE:
@@ -248,20 +248,20 @@ def reduced_costs(
             for h, value in enumerate(values)
         ]
     worths = [*(f"worth_{h}" for h in range(size)), "worth_stay"]
-    listed = ", ".join(f"{value} AS {name}" for value, name in zip(values, worths[:-1], strict=True))
+    worth_columns = ", ".join(f"{value} AS {name}" for value, name in zip(values, worths[:-1], strict=True))
     sides = [*(f"{box}::BIGINT" for box in boxes[0].tolist()), _by_kind(boxes[1].tolist() * 2)]
     lowest = ", ".join(f"{name} - {box}" for name, box in zip(worths, sides, strict=True))
-    rounded = [""] * (size + 1)
+    divisors = [""] * (size + 1)
     if steps is not None and steps.max() > 1:
-        rounded = [*(f" // {step}" for step in steps[0].tolist()), f" // {_by_kind(steps[1].tolist() * 2)}"]
+        divisors = [*(f" // {step}" for step in steps[0].tolist()), f" // {_by_kind(steps[1].tolist() * 2)}"]
     choices = [
         f"CASE WHEN {name} + {box} >= lowest THEN (best - {name}){step} ELSE -1 END AS {choice}"
-        for name, box, step, choice in zip(worths, sides, rounded, _choices(size), strict=True)
+        for name, box, step, choice in zip(worths, sides, divisors, _choices(size), strict=True)
     ]
     return (
         f"SELECT {', '.join([*columns, 'kind', *choices])}, unchanged - best AS cost "
         f"FROM (SELECT *, greatest({', '.join(worths)}) AS best, greatest({lowest}) AS lowest "
-        f"FROM (SELECT *, {listed}, "
+        f"FROM (SELECT *, {worth_columns}, "
         f"true_posterior + {_by_kind([*worth, *[FORBIDDEN] * size])} AS worth_stay, "
         f"true_posterior + {_by_kind([*worth, *enter])} AS unchanged FROM {table}))"
     )
@@ -276,25 +276,27 @@ def _by_kind(numbers: Sequence[int]) -> str:
     return f"([{', '.join(map(str, numbers))}]::BIGINT[])[kind + 1]"
 
 
-def sample(classes: RecordClasses, most: int) -> RecordClasses:
-    """Take about so many of ordered classes, evenly spread over each kind, and keep its records."""
+def sample_of_classes(classes: RecordClasses, most: int) -> RecordClasses:
+    """Sample about ``most`` of the ordered classes, evenly over each kind, and keep its records."""
     kinds, starts = np.unique(classes.kinds, return_index=True)
     totals = np.add.reduceat(classes.records, starts).astype(float)
     points = np.ceil(most * np.sqrt(totals) / np.sqrt(totals).sum()).astype(int)
-    taken, weights = [], []
+    picks, weights = [], []
     for total, count, start, end in zip(
         totals, points, starts, [*starts[1:], len(classes.kinds)], strict=True
     ):
         marks = (np.arange(count) + 0.5) * total / count
         rows = np.searchsorted(np.cumsum(classes.records[start:end]), marks, side="right")
         rows, hits = np.unique(rows, return_counts=True)
-        taken.append(rows + start)
+        picks.append(rows + start)
         weights.append(hits * total / count)
-    return replace(classes.where(np.concatenate(taken)), records=np.concatenate(weights))
+    return replace(classes.where(np.concatenate(picks)), records=np.concatenate(weights))
 
 
-def tied(engine: Engine, candidates: Candidates, prices: Counts, limit: int, *, every: bool = False) -> Table:
-    """Number the classes of the records that have a second choice of at most so much, or of all records."""
+def find_ties(
+    engine: Engine, candidates: Candidates, prices: Counts, limit: int, *, every: bool = False
+) -> Table:
+    """Number the classes of the records with a second choice within the limit, or of all records."""
     names, keys = _choices(candidates.categories), candidates.keys
     row = ", ".join(["kind", *names])
     choices = " + ".join(f"({name} >= 0)::INTEGER" for name in names)
@@ -311,23 +313,23 @@ def tied_classes(engine: Engine, ties: Table, categories: int) -> RecordClasses:
     names = _choices(categories)
     values = ", ".join(f"any_value({name}) AS {name}" for name in ["kind", *names])
     sql = f"SELECT class, count(*) AS n, {values} FROM {ties} GROUP BY class ORDER BY class"
-    return _fetched(engine.arrays(sql, step="tied_classes"), names)
+    return _record_classes(engine.arrays(sql, step="tied_classes"), names)
 
 
-def _fetched(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> RecordClasses:
+def _record_classes(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> RecordClasses:
     costs = np.stack([rows[name].astype(np.int64) for name in names], axis=1)
     return RecordClasses(rows["kind"].astype(np.int64), rows["n"].astype(np.int64), costs)
 
 
 def cheapest_leaving(prices: Counts, demand: Demand) -> tuple[int, int, list[int]]:
     """Let the changes leave where that is cheapest: what it costs, the last price, how many by category."""
-    leave, left = prices[1].tolist(), demand.low.tolist()
-    rest, marginal = demand.changes - sum(left), min(leave)
+    leave, leaving = prices[1].tolist(), demand.low.tolist()
+    remaining, marginal = demand.changes - sum(leaving), min(leave)
     for t in sorted(range(demand.categories), key=lambda t: (leave[t], t)):
-        more = min(rest, int(demand.high[t]) - left[t])
+        more = min(remaining, int(demand.high[t]) - leaving[t])
         if more > 0:
-            left[t], rest, marginal = left[t] + more, rest - more, leave[t]
-    return sum(price * n for price, n in zip(leave, left, strict=True)), marginal, left
+            leaving[t], remaining, marginal = leaving[t] + more, remaining - more, leave[t]
+    return sum(price * n for price, n in zip(leave, leaving, strict=True)), marginal, leaving
 
 
 # -- programs over the classes --------------------------------------------------------------------
@@ -346,14 +348,14 @@ def price_step(demand: Demand, relaxation: Relaxation) -> tuple[Counts, Counts, 
         raise EngineError("No prices keep what was asked.", "Give --share 0,1, or another --proportion.")
     values, duals = optimum
     enter, leave = duals[program.entering :].reshape(2, -1) * program.unit
-    # rounded once, and alike where they are halves: prices that are one must stay one
+    # rounded once, halves alike, so that equal prices stay equal
     steps = np.floor(np.stack([enter, leave + enter]) + 0.25).astype(np.int64)
-    violated = (values[columns[0]] + values[columns[1]]).reshape(2, -1)
-    moved = np.abs(np.rint(np.stack([enter, leave]))).astype(np.int64)
-    return relaxation.prices + steps, moved, (violated > NEARLY) & (relaxation.boxes > 0)
+    violations = (values[columns[0]] + values[columns[1]]).reshape(2, -1)
+    shifts = np.abs(np.rint(np.stack([enter, leave]))).astype(np.int64)
+    return relaxation.prices + steps, shifts, (violations > NEARLY) & (relaxation.boxes > 0)
 
 
-def assigned_classes(demand: Demand, relaxation: Relaxation) -> tuple[Counts, int] | None:
+def whole_plan(demand: Demand, relaxation: Relaxation) -> tuple[Counts, int] | None:
     """Solve for whole records of each class by choice, and tell how far the plan is above the bound.
 
     None where these choices cannot keep the constraints. Once it is fixed how many records leave each
@@ -365,8 +367,8 @@ def assigned_classes(demand: Demand, relaxation: Relaxation) -> tuple[Counts, in
         optimum = program.solve()
         if optimum is None:
             return None
-        chosen = optimum[0][: len(program.classes)]
-        if np.abs(chosen - np.rint(chosen)).max(initial=0.0) <= NEARLY:
+        records = optimum[0][: len(program.classes)]
+        if np.abs(records - np.rint(records)).max(initial=0.0) <= NEARLY:
             return program.assignment(optimum[0])
     raise EngineError("The solver gave a part of a record.", "Try another --seed or --proportion.")
 
@@ -374,8 +376,8 @@ def assigned_classes(demand: Demand, relaxation: Relaxation) -> tuple[Counts, in
 class _ClassProgram(LinearProgram):
     """The program over a relaxation.
 
-    Its rows: one for each class; then the sums of the deviations from ``used``, of gains and of losses; then
-    entering and leaving for each category.
+    Its rows: one for each class; then the sums of the deviations from ``cheapest``, of gains and of losses;
+    then entering and leaving for each category.
     """
 
     def __init__(
@@ -385,18 +387,18 @@ class _ClassProgram(LinearProgram):
         self.free, self.size = relaxation.classes, demand.categories
         sums = len(self.free.kinds)
         self.entering, self.leaving = sums + 3, sums + 3 + self.size
-        _, marginal, left = cheapest_leaving(relaxation.prices, demand)
-        used, (enter, leave) = np.array(left, dtype=np.int64), relaxation.prices
+        _, marginal, numbers = cheapest_leaving(relaxation.prices, demand)
+        cheapest, (enter, leave) = np.array(numbers, dtype=np.int64), relaxation.prices
         half = 0 if demand.net is not None else demand.deviation // 2
-        entered = used + demand.grouped + (0 if demand.net is None else demand.net) - relaxation.entering
+        goal = cheapest + demand.grouped + (0 if demand.net is None else demand.net) - relaxation.entering
         super().__init__(
-            np.concatenate([self.free.records, [0, half, half], entered, used - relaxation.leaving])
+            np.concatenate([self.free.records, [0, half, half], goal, cheapest - relaxation.leaving])
         )
         self.unit = float(max(1, self.free.reduced_costs.max(initial=1)))
         self._add_choices(whole=choices)
         # how many more or fewer leave a category than where that is cheapest
         every, self.leave_costs = np.arange(self.size), leave - marginal
-        low, high = demand.low - used, demand.high - used
+        low, high = demand.low - cheapest, demand.high - cheapest
         columns = self.add(low, high, self.leave_costs / self.unit, whole=leaving)
         for rows, value in ((sums, 1.0), (self.entering + every, -1.0), (self.leaving + every, -1.0)):
             self.put(rows, columns, value)
@@ -421,13 +423,13 @@ class _ClassProgram(LinearProgram):
     def assignment(self, values: Floats) -> tuple[Counts, int]:
         """Round the plan, and add up its gap."""
         numbers = np.rint(values).astype(np.int64)
-        chosen, others = numbers[: len(self.classes)], numbers[len(self.classes) :].reshape(3, self.size)
-        moved = np.zeros_like(self.free.reduced_costs)
-        moved[self.classes, self.choices] = chosen
-        gap = _exact_sum(self.free.reduced_costs[self.classes, self.choices], chosen)
+        records, others = numbers[: len(self.classes)], numbers[len(self.classes) :].reshape(3, self.size)
+        by_choice = np.zeros_like(self.free.reduced_costs)
+        by_choice[self.classes, self.choices] = records
+        gap = _exact_sum(self.free.reduced_costs[self.classes, self.choices], records)
         for costs, number in zip((self.leave_costs, *self.balance_costs), others, strict=True):
             gap += _exact_sum(costs, number)
-        return moved, gap
+        return by_choice, gap
 
 
 def _exact_sum(costs: Counts, records: Counts) -> int:

@@ -136,7 +136,7 @@ class LinearProgram:
         matrix.index_, matrix.value_ = rows[order], coefficients[order]
         if whole.any():
             types = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-            model.integrality_ = [types[int(one)] for one in whole]
+            model.integrality_ = [types[int(is_whole)] for is_whole in whole]
         return model
 
 
@@ -177,10 +177,10 @@ def _evenly_left(demand: Demand) -> Counts:
         middle = (least + most) // 2
         enough = np.clip(middle - demand.grouped, demand.low, demand.high).sum() >= demand.changes
         least, most = (least, middle) if enough else (middle + 1, most)
-    return _filled(demand.low, np.clip(most - demand.grouped, demand.low, demand.high), demand.changes)
+    return _fill_between(demand.low, np.clip(most - demand.grouped, demand.low, demand.high), demand.changes)
 
 
-def _filled(low: Counts, high: Counts, total: int) -> Counts:
+def _fill_between(low: Counts, high: Counts, total: int) -> Counts:
     """Give numbers between bounds with a sum, the first ones large."""
     room = np.cumsum(high - low) - (high - low)
     return np.asarray(low + np.clip(total - low.sum() - room, 0, high - low), dtype=np.int64)
@@ -189,13 +189,13 @@ def _filled(low: Counts, high: Counts, total: int) -> Counts:
 def joint(demand: Demand) -> Flows:
     """Keep the marginal of all records together."""
     out, size = _evenly_left(demand) + demand.grouped, demand.categories
-    into = _filled(np.minimum(out, demand.total - out), demand.total - out, demand.total)
+    into = _fill_between(np.minimum(out, demand.total - out), demand.total - out, demand.total)
     program, pairs = LinearProgram(np.concatenate([out, into])), np.nonzero(~np.eye(size, dtype=bool))
     flows = program.add(np.zeros(len(pairs[0])), np.inf, 0.0)
     program.put(pairs[0], flows, 1.0)
     program.put(size + pairs[1], flows, 1.0)
     every = _matrix(program, size)
-    # of those that leave a category, the members of groups are taken from the left
+    # of those that leave a category, members of groups go to the first categories
     before = np.cumsum(every, axis=1) - every
     grouped: Counts = np.clip(demand.grouped[:, None] - before, 0, every)
     return Flows(every - grouped, grouped)
@@ -261,7 +261,7 @@ def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
         >>> [numbers.tolist() for numbers in bounds(half, np.array([96, 1]), 48)]
         [[47, 0], [49, 1]]
     """
-    around, inside = _rounded(share, unique, floor, ceil), _rounded(share, unique, ceil, floor)
+    around, inside = _to_counts(share, unique, floor, ceil), _to_counts(share, unique, ceil, floor)
     exists = inside[0] <= inside[1]
     fewest, most = (np.where(exists, *pair) for pair in zip(inside, around, strict=True))
     return (
@@ -270,7 +270,7 @@ def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
     )
 
 
-def _rounded(share: Share, unique: Counts, *roundings: Callable[[Fraction], int]) -> tuple[Counts, Counts]:
+def _to_counts(share: Share, unique: Counts, *roundings: Callable[[Fraction], int]) -> tuple[Counts, Counts]:
     low, high = (
         np.array([rounding(limit * int(n)) for n in unique], dtype=np.int64)
         for limit, rounding in zip(share, roundings, strict=True)
@@ -281,39 +281,39 @@ def _rounded(share: Share, unique: Counts, *roundings: Callable[[Fraction], int]
 def default_band(proportion: Fraction, demand: Demand) -> tuple[Demand, Share, bool]:
     """Hold the share of each category in the band around a proportion that costs the marginal nothing.
 
-    Its bounds are rounded inwards, like those of a share that is given, unless that would cost the marginal.
+    Its bounds are rounded inwards, like those of a share in the request, unless that would cost the marginal.
     The band comes with the demand, and whether it is as narrow as it should be.
     """
 
-    def rounded(share: Share) -> Iterator[Demand]:
+    def demands_within(share: Share) -> Iterator[Demand]:
         yield demand.within(bounds(share, demand.unique, demand.changes))
-        yield demand.within(_rounded(share, demand.unique, floor, ceil))
+        yield demand.within(_to_counts(share, demand.unique, floor, ceil))
 
     widest = proportion * CERTAIN, 1 - (1 - proportion) * CERTAIN
-    _, free = rounded(widest)
-    wanted = least_deviation(free)
+    _, free = demands_within(widest)
+    deviation = least_deviation(free)
     width = WIDTH * min(proportion, 1 - proportion)
     share = proportion - width, proportion + width
-    for band in rounded(share):
-        if least_deviation(band) == wanted:
+    for band in demands_within(share):
+        if least_deviation(band) == deviation:
             return band, share, True
-    width = _least_width(proportion, free, wanted)
+    width = _least_width(proportion, free, deviation)
     share = max(widest[0], proportion - width), min(widest[1], proportion + width)
-    inside, around = rounded(share)
-    return inside if least_deviation(inside) == wanted else around, share, False
+    inside, around = demands_within(share)
+    return inside if least_deviation(inside) == deviation else around, share, False
 
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:
     """Find the narrowest band that reaches a deviation, by halving."""
-    least, width, most, left = Fraction(0), Fraction(1), Fraction(1), demand.low
-    allowed = (demand.total + deviation // 2) // 2 - demand.grouped
+    least, width, most, leaving = Fraction(0), Fraction(1), Fraction(1), demand.low
+    most_leaving = (demand.total + deviation // 2) // 2 - demand.grouped
     for _ in range(60):
-        low, high = _rounded((proportion - width, proportion + width), demand.unique, ceil, floor)
-        low, high = np.maximum(low, demand.low), np.minimum(np.minimum(high, demand.high), allowed)
+        low, high = _to_counts((proportion - width, proportion + width), demand.unique, ceil, floor)
+        low, high = np.maximum(low, demand.low), np.minimum(np.minimum(high, demand.high), most_leaving)
         if (low <= high).all() and low.sum() <= demand.changes <= high.sum():
-            most, left = width, _filled(low, high, demand.changes)
+            most, leaving = width, _fill_between(low, high, demand.changes)
         else:
             least = width
         width = (least + most) / 2
-    groups = ((int(n), int(records)) for n, records in zip(left, demand.unique, strict=True) if records)
+    groups = ((int(n), int(records)) for n, records in zip(leaving, demand.unique, strict=True) if records)
     return max(abs(Fraction(n, records) - proportion) for n, records in groups)

@@ -29,17 +29,17 @@ from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.swapping import marginals
 from ppdm_sql.methods.swapping.candidates import SCALE, Candidates, IdentifiableRecords, candidates, identify
-from ppdm_sql.methods.swapping.discretization import counted_values, discretized, requested_bins
+from ppdm_sql.methods.swapping.discretization import counts_of_values, discretize, requested_bins
 from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
 from ppdm_sql.methods.swapping.marginals import Demand, Flows, Share
 from ppdm_sql.methods.swapping.swapped_rows import (
+    apply_moves,
     assign,
     attacker_share,
-    linked_rows,
+    owned_rows,
     persons_of,
     rows_after,
-    swapped,
 )
 from ppdm_sql.options import SwapRequest
 from ppdm_sql.privacy.quoting import Number, read_share
@@ -47,7 +47,7 @@ from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.layout import MeasureRow
 
-Given = TypeVar("Given")
+OptionValue = TypeVar("OptionValue")
 MOST_CATEGORIES = 250
 """Values of a confidential column above which they are not categories."""
 MOST_BLUR = 10.0
@@ -74,7 +74,7 @@ class SwapRoles(Roles):
 
 class Swaps(NamedTuple):
     rows: Atoms  # as released
-    linked: OwnedRows | None  # where persons were swapped
+    owned_rows: OwnedRows | None  # where persons were swapped
     promises: Mapping[str, SwapPromise]  # of each confidential column
     measures: Sequence[MeasureRow]  # what the audit cannot count
 
@@ -92,12 +92,12 @@ class SwapRun(Run[Swaps]):
     roles: SwapRoles
     counts_rows = "each row is swapped for itself"
 
-    # -- what is asked --------------------------------------------------------------------------
+    # -- the request ---------------------------------------------------------------------------
 
     def assign_roles(self) -> SwapRoles:
         request = self.request
-        proportion = self._spelled("proportion", request.proportion)
-        bins = self._spelled("bins", request.bins)
+        proportion = self._by_source_name("proportion", request.proportion)
+        bins = self._by_source_name("bins", request.bins)
         roles = self._roles()
         check_choice("method", request.method, ("exact", "greedy"))
         check_choice("--phase1", request.phase1, ("joint", "separate"))
@@ -108,19 +108,21 @@ class SwapRun(Run[Swaps]):
         self.labels: dict[str, tuple[str, ...]] = {}
         return roles
 
-    def _spelled(self, option: str, given: Given) -> Given:
-        """Spell the columns that an option is given for as the source does; they must be confidential."""
-        if not isinstance(given, Mapping):
-            return given
+    def _by_source_name(self, option: str, value: OptionValue) -> OptionValue:
+        """Spell the columns in an option's value as the source does; they must be confidential."""
+        if not isinstance(value, Mapping):
+            return value
         confidential = resolve_all(self.request.confidential, list(self.columns), table=self.source)
-        spelled = {resolve(n, list(self.columns), table=self.source) if n else n: v for n, v in given.items()}
-        for name in spelled:
+        by_column = {
+            resolve(n, list(self.columns), table=self.source) if n else n: v for n, v in value.items()
+        }
+        for name in by_column:
             if name and name not in confidential:
                 raise InvalidOption(
                     f"--{option} is given for {name!r}, which is not confidential.",
                     f"Add it to --confidential, or leave it out of --{option}.",
                 )
-        return cast(Given, spelled)
+        return cast(OptionValue, by_column)
 
     def _roles(self) -> SwapRoles:
         request, table = self.request, self.source
@@ -132,15 +134,15 @@ class SwapRun(Run[Swaps]):
                 "Swapping needs confidential columns, and others by which records can be singled out.",
                 "Give --confidential Amount --by Age,Gender,Location.",
             )
-        chosen = None if request.class_column is None else resolve(request.class_column, names, table=table)
+        target = None if request.class_column is None else resolve(request.class_column, names, table=table)
         kept = resolve_all(request.keep, names, table=table)
-        if chosen is not None and chosen not in (*confidential, *by, *kept):
-            kept = (*kept, chosen)
+        if target is not None and target not in (*confidential, *by, *kept):
+            kept = (*kept, target)
         pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
         roles = SwapRoles(
             by=by,
             confidential=tuple(name for name in names if name in confidential),  # in whatever order named
-            class_column=chosen,
+            class_column=target,
             kept=kept,
             pseudonyms=pseudonyms,
             dropped=dropped,
@@ -178,40 +180,40 @@ class SwapRun(Run[Swaps]):
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
         master, atoms, measures = master_key(self.request.seed), source, list[MeasureRow]()
-        promises = {name: self._promised(name) for name in roles.confidential}
+        promises = {name: self._promise(name) for name in roles.confidential}
         for name in roles.confidential:
             progress.start(f"swapping {name}")
-            identified = identify(engine, source, by, source.position(name))
-            if not identified.unique.sum() + identified.grouped.sum():
+            identifiable = identify(engine, source, by, source.position(name))
+            if not identifiable.unique.sum() + identifiable.grouped.sum():
                 progress.warn(f"No {self.unit} is identifiable, so every {name} is released as it is.")
                 continue
             key = derived_key(master, name)
-            self._check(name, int(identified.unique.sum()), identified.categories)
-            plan = self.plan(identified, name, key)
-            measures += self._named(plan.measures, name)
+            self._check(name, int(identifiable.unique.sum()), identifiable.categories)
+            plan = self.plan(identifiable, name, key)
+            measures += self._measures_of(plan.measures, name)
             promises[name] = replace(promises[name], deviation=plan.demand.deviation)
-            atoms = swapped(engine, atoms, identified, plan.moves, derived_key(key, "records"))
+            atoms = apply_moves(engine, atoms, identifiable, plan.moves, derived_key(key, "records"))
         after = self._correlations(atoms)
         for (first, second), before in correlations.items():
             measures.append((f"correlation (Cramér's V): {first}, {second}", before, after[first, second]))
         if persons is None:
             return Swaps(atoms, None, promises, measures)
-        released, owned = rows_after(engine, persons, atoms)
-        return Swaps(released, linked_rows(engine, owned, persons), promises, measures)
+        rows, person_rows = rows_after(engine, persons, atoms)
+        return Swaps(rows, owned_rows(engine, person_rows, persons), promises, measures)
 
     def _collapse(self) -> Atoms:
         """Read the source once; refuse confidential columns without a value somewhere."""
         roles, engine = self.roles, self.engine
-        named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
-        counted = set() if roles.count is None else {roles.count}
-        needed = {*named, self.collapsed_elsewhere(named | counted, roles.count)}
+        names = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
+        counts = set() if roles.count is None else {roles.count}
+        needed = {*names, self.collapsed_elsewhere(names | counts, roles.count)}
         roles = self.roles  # with the count of a table that is elsewhere
         columns = [item for item in engine.columns(self.table) if item.name in needed]
         self.table = read_source(engine, self.table, columns)
         if roles.person:
             check_persons(engine, self.table, roles.person)
-        coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
-        of = (engine, self.table, coded, self.kept, roles.count)
+        coded_columns = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
+        of = (engine, self.table, coded_columns, self.kept, roles.count)
         atoms = collapse(*of, masked=(), symbol="", shown=self.source)
         for name in roles.confidential:
             position = atoms.position(name)
@@ -230,8 +232,7 @@ class SwapRun(Run[Swaps]):
         for name, proportion in self.proportions.items():
             position = atoms.position(name)
             if name in self.requested_bins:
-                wanted = self.requested_bins[name]
-                atoms, self.labels[name] = discretized(self.engine, atoms, position, wanted)
+                atoms, self.labels[name] = discretize(self.engine, atoms, position, self.requested_bins[name])
             size = atoms.coded[position].size
             if size < 2:
                 raise InvalidSource(
@@ -260,10 +261,10 @@ class SwapRun(Run[Swaps]):
         pairs = combinations(self.roles.confidential, 2)
         return {pair: cramers_v(self.engine, atoms, *pair) for pair in pairs}
 
-    def plan(self, identified: IdentifiableRecords, name: str, key: bytes) -> Plan:
+    def plan(self, identifiable: IdentifiableRecords, name: str, key: bytes) -> Plan:
         """Choose which records change, and to what; some scans of the atoms and of the candidates."""
         engine, request, proportion = self.engine, self.request, self.proportions[name]
-        choices = candidates(engine, identified, self.per_group, request.smoothing, request.blur, key)
+        choices = candidates(engine, identifiable, self.per_group, request.smoothing, request.blur, key)
         changes = marginals.rounded_changes(proportion, int(choices.unique.sum()))
         unique = choices.unique
         demand = Demand(unique, choices.grouped, changes, np.zeros_like(unique), unique)
@@ -290,25 +291,25 @@ class SwapRun(Run[Swaps]):
         if demand.deviation:
             self.progress.warn(_marginal_not_kept(demand, name))
         measures = _measures(choices, flows, objective, solution, demand)
-        settled = attacker_share(engine, choices, moves)
-        measures.append(("changed records settled by a modelling attacker", None, settled))
+        settled_share = attacker_share(engine, choices, moves)
+        measures.append(("changed records settled by a modelling attacker", None, settled_share))
         engine.discard(choices.table)
         return Plan(moves, measures, demand)
 
     def _check(self, name: str, unique: int, categories: int) -> None:
-        """Refuse what cannot be used, or lets all uniquely identifiable records be believed, or reversed."""
+        """Refuse unusable options, and changes of no or of all uniquely identifiable records."""
         proportion = self.proportions[name]
-        changed = marginals.rounded_changes(proportion, unique)
-        asked = f"A proportion of {float(proportion):g} changes"
-        if unique and not changed:
+        changes = marginals.rounded_changes(proportion, unique)
+        problem = f"A proportion of {float(proportion):g} changes"
+        if unique and not changes:
             raise GuaranteeNotMet(
-                f"{asked} {name!r} in none of the {unique} uniquely identifiable {self.unit}s, so all "
+                f"{problem} {name!r} in none of the {unique} uniquely identifiable {self.unit}s, so all "
                 "could be believed.",
                 f"Give a larger --proportion, such as {name}=0.5.",
             )
-        if unique and changed == unique and categories == 2:
+        if unique and changes == unique and categories == 2:
             raise GuaranteeNotMet(
-                f"{asked} {name!r}, which has two values, in all {unique} uniquely identifiable "
+                f"{problem} {name!r}, which has two values, in all {unique} uniquely identifiable "
                 f"{self.unit}s, so all could be reversed.",
                 "Give a smaller --proportion, or name other columns with --by.",
             )
@@ -321,11 +322,11 @@ class SwapRun(Run[Swaps]):
             )
         low, high = self.share or (Fraction(0), Fraction(1))
         if not low <= proportion <= high:
-            asked = f"{float(proportion):g}"
+            share = f"{float(proportion):g}"
             raise InvalidOption(
                 f"If every category changes by {float(low):g} to {float(high):g} of its records, all of them "
-                f"together cannot change by {asked}.",
-                f"Give a --share with LOW <= {asked} <= HIGH, or 0,1 for none.",
+                f"together cannot change by {share}.",
+                f"Give a --share with LOW <= {share} <= HIGH, or 0,1 for none.",
             )
 
     # -- the draft ------------------------------------------------------------------------------
@@ -333,12 +334,12 @@ class SwapRun(Run[Swaps]):
     def draft(self, transformed: Swaps) -> Draft:
         engine, request, atoms = self.engine, self.request, transformed.rows
         counts = {name: self._marginal(atoms, name) for name in self.roles.confidential}
-        shown = {name: len(marginal) for name, marginal in counts.items()}
-        # whole are columns that show all values of the source: unchanged ones, and others that lost none
-        sizes = [(item.size, shown.get(item.column.name, item.size)) for item in atoms.coded]
+        sizes_after = {name: len(marginal) for name, marginal in counts.items()}
+        # whole columns show all values of the source: unchanged ones, and swapped ones that lost none
+        sizes = [(item.size, sizes_after.get(item.column.name, item.size)) for item in atoms.coded]
         whole = frozenset(position for position, (before, after) in enumerate(sizes) if before == after)
         unmasked, outputs = MaskedAtoms(atoms, whole=whole), self.outputs(atoms)
-        released = tuple(
+        columns = tuple(
             ReleasedColumn(o.name, o.treatment, unmasked.is_packed(o), bins=self.labels.get(o.name))
             for o in outputs
         )
@@ -349,19 +350,18 @@ class SwapRun(Run[Swaps]):
             parameters=self._parameters(),
             select=released_rows(engine, unmasked, outputs),
             count=self.roles.count,
-            columns=released,
+            columns=columns,
             number=atoms.records,
             stepwise=False,
             measures=tuple(transformed.measures),
             marginals=counts,
             unfolded=self.unfolded,
-            accept=lambda rows: self._accepted(rows, transformed),
+            accept=lambda rows: self._accept(rows, transformed),
         )
 
     def _marginal(self, rows: Atoms, name: str) -> dict[str, int]:
-        query = (
-            f"SELECT value::VARCHAR, records FROM ({counted_values(rows, rows.position(name))}) ORDER BY ALL"
-        )
+        counts = counts_of_values(rows, rows.position(name))
+        query = f"SELECT value::VARCHAR, records FROM ({counts}) ORDER BY ALL"
         return dict(self.engine.query(query, step="marginal"))
 
     def _parameters(self) -> dict[str, object]:
@@ -392,26 +392,26 @@ class SwapRun(Run[Swaps]):
         """What is identified and changed: records, or persons with all of theirs."""
         return "person" if self.roles.person else "record"
 
-    def _named(self, measures: Sequence[MeasureRow], name: str) -> list[MeasureRow]:
+    def _measures_of(self, measures: Sequence[MeasureRow], name: str) -> list[MeasureRow]:
         unit = self.unit
         return [
             (f"{what.replace('record', unit)}: {name}", before, after) for what, before, after in measures
         ]
 
-    def _accepted(self, rows: exp.Select, swaps: Swaps) -> list[MeasureRow]:
+    def _accept(self, rows: exp.Select, swaps: Swaps) -> list[MeasureRow]:
         roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
-        released = engine.overlay(rows)
-        accept_pseudonyms(engine, self.table, released, roles.pseudonyms, unchanged, roles.count)
+        release_table = engine.overlay(rows)
+        accept_pseudonyms(engine, self.table, release_table, roles.pseudonyms, unchanged, roles.count)
         promises = list(swaps.promises.values())
-        if swaps.linked is None:
-            audits = [accept_swap(engine, self.table, released, promise) for promise in promises]
+        if swaps.owned_rows is None:
+            audits = [accept_swap(engine, self.table, release_table, promise) for promise in promises]
         else:
-            audits = accept_swapped_persons(engine, self.table, released, promises, swaps.linked)
+            audits = accept_swapped_persons(engine, self.table, release_table, promises, swaps.owned_rows)
         both = zip(swaps.promises, audits, strict=True)
-        return [measure for name, audit in both for measure in self._counted(name, audit)]
+        return [measure for name, audit in both for measure in self._audit_measures(name, audit)]
 
-    def _promised(self, name: str) -> SwapPromise:
+    def _promise(self, name: str) -> SwapPromise:
         return SwapPromise(
             confidential=self.columns[name],
             by=[self.columns[name] for name in self.roles.by],
@@ -424,13 +424,13 @@ class SwapRun(Run[Swaps]):
             unit=self.unit,
         )
 
-    def _counted(self, name: str, audit: SwapAudit) -> list[MeasureRow]:
+    def _audit_measures(self, name: str, audit: SwapAudit) -> list[MeasureRow]:
         if audit.always_true:
             self.progress.notice(
                 f"{audit.always_true} of {audit.shown_values} values of {name} are true in all "
                 f"uniquely identifiable {self.unit}s that show them; a larger --proportion may help."
             )
-        counted: list[MeasureRow] = [
+        measures: list[MeasureRow] = [
             ("uniquely identifiable records", audit.unique, audit.unique),
             ("collectively identifiable records", audit.grouped, audit.grouped_after),
             ("collectively identifiable groups", audit.groups, 0),
@@ -439,7 +439,7 @@ class SwapRun(Run[Swaps]):
             ("marginal deviation", None, audit.deviation),
             ("largest share of a uniquely identifiable value that is true", 1, audit.largest_share),
         ]
-        return self._named(counted, name)
+        return self._measures_of(measures, name)
 
 
 # -- what a plan is measured by -------------------------------------------------------------------
@@ -465,11 +465,11 @@ def _marginal_not_kept(demand: Demand, name: str) -> str:
 
 
 def _check_plan(flows: Flows, demand: Demand) -> None:
-    """A difference is a fault of this package."""
-    left = flows.unique.sum(axis=1)
+    """Check the flows against the demand; a difference is a fault of this package."""
+    leaving = flows.unique.sum(axis=1)
     as_demanded = (
-        int(left.sum()) == demand.changes
-        and bool((left >= demand.low).all() and (left <= demand.high).all())
+        int(leaving.sum()) == demand.changes
+        and bool((leaving >= demand.low).all() and (leaving <= demand.high).all())
         and bool((flows.grouped.sum(axis=1) == demand.grouped).all())
         and flows.deviation == demand.deviation
         and not np.trace(flows.unique) + np.trace(flows.grouped)
@@ -481,18 +481,18 @@ def _check_plan(flows: Flows, demand: Demand) -> None:
 def _measures(
     choices: Candidates, flows: Flows, objective: float, solution: Solution, demand: Demand
 ) -> list[MeasureRow]:
-    proved, some = solution.bound, demand.unique > 0
+    bound, occurring = solution.bound, demand.unique > 0
     parts = (flows.unique.sum(axis=1), demand.low, demand.high)
-    reached, fewest, most = (part[some] / demand.unique[some] for part in parts)
+    shares, fewest, most = (part[occurring] / demand.unique[occurring] for part in parts)
     measures: list[MeasureRow] = [("objective", None, objective)]
-    if proved is not None and choices.blurred:
+    if bound is not None and choices.blurred:
         measures.append(("objective with noise", None, solution.objective / SCALE))
     return [
         *measures,
-        ("bound", None, None if proved is None else proved / SCALE),
-        ("gap", None, None if proved is None else (solution.objective - proved) / SCALE),
-        ("least changed share of a value", None, float(reached.min(initial=1.0))),
-        ("largest changed share of a value", None, float(reached.max(initial=0.0))),
+        ("bound", None, None if bound is None else bound / SCALE),
+        ("gap", None, None if bound is None else (solution.objective - bound) / SCALE),
+        ("least changed share of a value", None, float(shares.min(initial=1.0))),
+        ("largest changed share of a value", None, float(shares.max(initial=0.0))),
         ("least changed share allowed", None, float(fewest.min(initial=1.0))),
         ("largest changed share allowed", None, float(most.max(initial=0.0))),
     ]
@@ -501,14 +501,14 @@ def _measures(
 # -- options --------------------------------------------------------------------------------------
 
 
-def _proportion(asked: Number | Mapping[str, Number], name: str) -> Fraction:
-    given = asked.get(name, asked.get("")) if isinstance(asked, Mapping) else asked
-    if given is None:
+def _proportion(option: Number | Mapping[str, Number], name: str) -> Fraction:
+    number = option.get(name, option.get("")) if isinstance(option, Mapping) else option
+    if number is None:
         raise InvalidOption(
             f"No proportion is given for {name!r}.",
             f"Give {option_for('--proportion', name, '0.5')}, or one for all.",
         )
-    return read_share(given, "--proportion", "(0, 1]")
+    return read_share(number, "--proportion", "(0, 1]")
 
 
 def per_group(number: Number) -> int | Fraction:
@@ -523,10 +523,10 @@ def per_group(number: Number) -> int | Fraction:
     return share if is_share else int(share)
 
 
-def _share(given: tuple[Number, Number] | None) -> Share | None:
-    if given is None:
+def _share(limits: tuple[Number, Number] | None) -> Share | None:
+    if limits is None:
         return None
-    low, high = (read_share(number, "--share", "[0, 1]") for number in given)
+    low, high = (read_share(number, "--share", "[0, 1]") for number in limits)
     if low > high:
         raise InvalidOption(
             f"--share {float(low):g},{float(high):g} is not a range of shares.",

@@ -12,8 +12,8 @@ from swap_releases import identified, measured, patterns, planned
 
 from ppdm_sql.engine import statements
 from ppdm_sql.methods.swapping.candidates import SCALE, candidates
-from ppdm_sql.methods.swapping.exact import EVERYTHING, tied, tied_classes
-from ppdm_sql.methods.swapping.greedy import improved
+from ppdm_sql.methods.swapping.exact import EVERYTHING, find_ties, tied_classes
+from ppdm_sql.methods.swapping.greedy import improve
 from ppdm_sql.methods.swapping.marginals import Demand, joint, separate
 
 HALF = Fraction(1, 2)
@@ -88,7 +88,7 @@ def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> Non
     with identified([row[1:] for row in policies]) as (engine, found):
         table = candidates(engine, found, 1, 0.0, 0.0, b"")
         nothing = np.zeros((2, 3), dtype=np.int64)
-        ties = tied(engine, table, nothing, EVERYTHING, every=True)
+        ties = find_ties(engine, table, nothing, EVERYTHING, every=True)
         classes = tied_classes(engine, ties, 3)
         known = patterns(engine, found)
         rows = engine.query(f"SELECT w0, class FROM {ties}", step="test")
@@ -100,7 +100,7 @@ def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> Non
         placed[row, 3 if VALUES.index(value) == true else VALUES.index(value)] += 1
     cost = costs_of(posteriors_found(policies), {shown(policies, n): n for n in PHASE_1}, class_of, policies)
     assert float((placed * cost).sum()) == pytest.approx(4.07185, abs=5e-5)
-    swapped = improved(classes, placed)
+    swapped = improve(classes, placed)
     assert float((swapped * cost).sum()) == pytest.approx(2.42375, abs=5e-5)
 
 

@@ -360,14 +360,14 @@ OPEN = "INSERT INTO t SELECT 1000 + i, 999, 'f', ['flu', 'cold'][i % 2 + 1], 1, 
 
 def _tampered(change: str) -> Callable[..., Atoms]:
     """Write as the run does, then change what was written."""
-    written = run.swapped
+    written = run.apply_moves
 
-    def swapped(engine: Engine, atoms: Atoms, *rest: Any, **options: Any) -> Atoms:
+    def apply_moves(engine: Engine, atoms: Atoms, *rest: Any, **options: Any) -> Atoms:
         done = written(engine, atoms, *rest, **options)
         select = f"SELECT * REPLACE ({change}) FROM {done.table}"
         return replace(done, table=engine.materialize("tampered", select))
 
-    return swapped
+    return apply_moves
 
 
 # c0 and c1 are age and sex, c2 is ill, k0 is id. Ages 0 to 299 are unique, 300 to 359 groups, 360 is neither.
@@ -401,7 +401,7 @@ def test_the_audit_refuses_rows_that_are_not_what_was_promised(
     change, words = TAMPERED[name]
     con.execute(OPEN)
     before = catalogue(con)
-    monkeypatch.setattr(run, "swapped", _tampered(change))
+    monkeypatch.setattr(run, "apply_moves", _tampered(change))
     with pytest.raises(GuaranteeNotMet, match=words):
         swap(con, keep=["id"])
     assert catalogue(con) == before

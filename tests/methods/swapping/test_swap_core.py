@@ -20,7 +20,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.swapping import candidates as of_candidates
 from ppdm_sql.methods.swapping import exact
 from ppdm_sql.methods.swapping.candidates import SCALE, packs_of
-from ppdm_sql.methods.swapping.exact import FARTHEST, RecordClasses, reduced_costs, sample
+from ppdm_sql.methods.swapping.exact import FARTHEST, RecordClasses, reduced_costs, sample_of_classes
 from ppdm_sql.methods.swapping.marginals import default_band
 
 EVERY = (Fraction(0), Fraction(1))
@@ -194,7 +194,7 @@ def test_sampling_and_narrowing_do_not_change_the_optimum(
 def test_a_thinned_set_of_classes_keeps_the_records_of_each_kind() -> None:
     kinds = np.array([0] * 50 + [1] * 3 + [4] * 200)
     classes = RecordClasses(kinds, np.arange(1, 254), np.zeros((253, 3), dtype=np.int64))
-    thin = sample(classes, 40)
+    thin = sample_of_classes(classes, 40)
     assert 20 <= len(thin.kinds) <= 45
     for kind in (0, 1, 4):
         assert thin.records[thin.kinds == kind].sum() == pytest.approx(classes.records[kinds == kind].sum())

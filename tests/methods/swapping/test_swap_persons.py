@@ -238,20 +238,20 @@ def one_row_by_itself(real: Any) -> Any:
 FAULTS: dict[str, tuple[str, Plant, str]] = {
     "one row of a person by itself": ("rows_after", one_row_by_itself, "1 persons have several values"),
     "persons who take the rows of others": (
-        "linked_rows",
+        "owned_rows",
         rewritten("SELECT * REPLACE (replace(c3, 'P1', 'P2') AS c3) FROM {table}"),
         "persons have other rows than in the source",
     ),
     "rows that are not the released ones": (
-        "linked_rows",
+        "owned_rows",
         rewritten("SELECT * REPLACE (if(c3 = 'P1', 'flu', 'none') AS c2) FROM {table}"),
         "not those of which it is known",
     ),
     "a row that is left out": (
-        "linked_rows", rewritten("SELECT * FROM {table} OFFSET 1"), "not those of which it is known"
+        "owned_rows", rewritten("SELECT * FROM {table} OFFSET 1"), "not those of which it is known"
     ),
     "nothing swapped": (
-        "swapped",
+        "apply_moves",
         lambda real: lambda engine, atoms, *_, **__: atoms,
         "uniquely identifiable persons have changed",
     ),
