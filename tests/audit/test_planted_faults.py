@@ -303,10 +303,10 @@ FAULTS = {
         "a marginal": Fault("swapping.swap:SwapRun._marginal", one_less, "would not verify"),
     },
     "randomize": {
-        "a bound of the cells": Fault("perturbation.noisy_rows:_released", all_values_one_bin_on),
+        "a bound of the cells": Fault("perturbation.noisy_rows:_noisy_value", all_values_one_bin_on),
         "the scale of the noise": Fault("perturbation.noisy_rows:_double", times(3.0)),
         "the unit of rounding": Fault("perturbation.noisy_rows:rounding_of", finer),
-        "the share of categories kept": Fault("perturbation.noisy_rows:_released", always_kept),
+        "the share of categories kept": Fault("perturbation.noisy_rows:_noisy_value", always_kept),
         "the scale in the record": Fault(
             "perturbation.randomize:as_text", other("scale", lambda scale: 2 * scale)
         ),

@@ -25,10 +25,10 @@ from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
 from ppdm_sql.release.layout import MeasureRow
 
 LEAST_EIGENVALUE = 1e-6
-"""Columns that follow from each other are moved so far from doing so."""
+"""Keeps the matrix regular where columns follow from each other."""
 
 DIGITS = 6
-"""Sums that threads share differ in their last digits, so what is made of them is rounded."""
+"""Sums over several threads differ in their last digits, so results are rounded to these."""
 
 MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 """The climb to the best correlations stops at either; it ends well above those of the data in any case."""
@@ -68,16 +68,16 @@ def _hardest_to_filter(signal: Floats) -> Floats:
     """
     signal = signal + LEAST_EIGENVALUE * np.eye(len(signal))
     root, rate = np.eye(len(signal)), 1.0
-    left, slope = _remaining_error(signal, root)
+    error, slope = _remaining_error(signal, root)
     for _ in range(MOST_STEPS):
-        moved = root + rate * slope @ root
-        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-        reached, next_slope = _remaining_error(signal, moved)
-        if reached < left:
+        next_root = root + rate * slope @ root
+        next_root /= np.linalg.norm(next_root, axis=1, keepdims=True)
+        next_error, next_slope = _remaining_error(signal, next_root)
+        if next_error < error:
             rate /= 2
             continue
-        gain, root, left, slope, rate = reached - left, moved, reached, next_slope, 2 * rate
-        if gain <= SMALLEST_GAIN * left:
+        gain, root, error, slope, rate = next_error - error, next_root, next_error, next_slope, 2 * rate
+        if gain <= SMALLEST_GAIN * error:
             break
     return root @ root.T
 
@@ -89,7 +89,7 @@ def _remaining_error(signal: Floats, root: Floats) -> tuple[float, Floats]:
 
 
 class JointMoments(NamedTuple):
-    """What was measured of some columns; 0 where there is nothing to measure."""
+    """Means and covariances of columns; 0 where there is nothing to measure."""
 
     records: int
     means: Floats  # of the columns
@@ -109,11 +109,11 @@ def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression
         measures=[*means, *(sql("covar_pop(y{i}, y{j})", i=i, j=j) for i, j in pairs)],
         values=_finite(columns, "y"),
     )
-    measured = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
+    numbers = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
-    for (i, j), number in zip(pairs, measured[size:], strict=True):
+    for (i, j), number in zip(pairs, numbers[size:], strict=True):
         covariances[i, j] = covariances[j, i] = number
-    return JointMoments(records, measured[:size], covariances)
+    return JointMoments(records, numbers[:size], covariances)
 
 
 def _finite(columns: Sequence[exp.Expression], prefix: str) -> list[Statement]:
@@ -123,7 +123,7 @@ def _finite(columns: Sequence[exp.Expression], prefix: str) -> list[Statement]:
 
 
 THRESHOLD = 0.25
-"""A warning is given where all columns remove so much of the noise that one column alone leaves."""
+"""A warning is given where all columns remove this share of the noise that one column alone leaves."""
 
 
 @dataclass(frozen=True)
@@ -142,20 +142,20 @@ class Attack:
     def measures(self) -> tuple[MeasureRow, ...]:
         by = (("a column alone", self.alone), ("all noisy columns", self.together))
         return tuple(
-            (f"noise that {what} can remove: {name}", None, removed[name])
+            (f"noise that {what} can remove: {name}", None, shares[name])
             for name in self.alone
-            for what, removed in by
+            for what, shares in by
         )
 
     @property
     def warning(self) -> str | None:
         """What to tell an owner whose columns give too much away together; None where they do not."""
-        left = {name: 1 - share for name, share in self.alone.items() if share < 1}
-        gains = {name: 1 - (1 - self.together[name]) / left[name] for name in left}
+        remaining = {name: 1 - share for name, share in self.alone.items() if share < 1}
+        gains = {name: 1 - (1 - self.together[name]) / remaining[name] for name in remaining}
         worst = max(gains, key=lambda name: gains[name], default="")
         if gains.get(worst, 0.0) <= THRESHOLD:
             return None
-        all_of_it, alone = (f"{100 * removed[worst]:.0f} %" for removed in (self.together, self.alone))
+        all_of_it, alone = (f"{100 * shares[worst]:.0f} %" for shares in (self.together, self.alone))
         remedy = "noise as strong beside every column, in proportion to its standard deviation, hides better"
         if not self.correlated:
             remedy = "--correlated draws noise that is correlated as the columns are"
@@ -184,16 +184,16 @@ def filter_attack(
     if not moments.records or not np.isfinite(moments.covariances).all():
         return None
     deviations = np.array([deviation(noise) for noise in noises.values()])
-    mixed = np.eye(len(noises)) if mixing is None else mixing
+    matrix = np.eye(len(noises)) if mixing is None else mixing
     variances = np.diag(moments.covariances)
     each = [
         _linear_filter(np.array([[variance]]), np.array([[noise]]), moments.records)[0, 0]
         for variance, noise in zip(variances, deviations, strict=True)
     ]
-    together = _linear_filter(moments.covariances, deviations[:, None] * mixed, moments.records)
+    together = _linear_filter(moments.covariances, deviations[:, None] * matrix, moments.records)
     errors = _errors(engine, table, released, original, moments.means, [np.diag(each), together])
-    removed = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0).tolist()
-    alone, of_all = ({n: round(r, DIGITS) for n, r in zip(noises, of, strict=True)} for of in removed)
+    shares = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0).tolist()
+    alone, of_all = ({n: round(r, DIGITS) for n, r in zip(noises, of, strict=True)} for of in shares)
     return Attack(alone, of_all, correlated=mixing is not None)
 
 
@@ -243,8 +243,8 @@ def _errors(
         centred=centred,
         values=[*_finite(noisy, "y"), *_finite(true, "x")],
     )
-    squared = np.array([0.0 if error is None else error for error in squares], dtype=np.float64)
-    return squared.reshape(len(filters), len(noisy))
+    mean_squares = np.array([0.0 if error is None else error for error in squares], dtype=np.float64)
+    return mean_squares.reshape(len(filters), len(noisy))
 
 
 def _estimate(weights: Floats) -> Statement:

@@ -30,7 +30,7 @@ class Histogram:
     nulls: int = 0  # records without a value; NaN counts as none
 
     def add(self, cell: int | None, records: int, *, ordered: bool) -> None:
-        """Count records; only cells that are ``ordered`` have ends to which what lies beyond counts."""
+        """Count records; only ``ordered`` cells have end cells, which take what lies beyond them."""
         last = len(self.counts) - 1
         if cell is None:
             self.nulls += records
@@ -43,7 +43,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Histograms:
-    found: dict[str, list[Histogram]]  # for each column a histogram for each class, in the order of `classes`
+    by_column: dict[str, list[Histogram]]  # a histogram for each class, in the order of `classes`
     # the values of the class column as text, in order, None for NULL; `(None,)` without one
     classes: tuple[str | None, ...]
     # working table with `class_code`, the position in `classes`, and `class`; None without a class column. It
@@ -61,23 +61,23 @@ def count_values(engine: Engine, table: Table, columns: Sequence[str]) -> int:
 
 def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | None = None) -> Histograms:
     """Count the values of columns by cell or category, and by class if there is one, of which NULL is one."""
-    counting = joined(_counting(engine, table, bins, by), " UNION ALL ")
+    counting = joined(_counts(engine, table, bins, by), " UNION ALL ")
     codes: Table | None = None
     classes: tuple[str | None, ...] = (None,)
     if by is None:
         counts = engine.query(counting, step="histogram")
         rows = [(attribute, 0, cell, records) for attribute, cell, records in counts]
     else:
-        counted = engine.materialize("histogram", counting)
-        codes, classes = _classes(engine, counted, by)
-        coding = bind("perturbation/coded_histogram", tables={"histogram": counted, "class_codes": codes})
+        histogram = engine.materialize("histogram", counting)
+        codes, classes = _classes(engine, histogram, by)
+        coding = bind("perturbation/coded_histogram", tables={"histogram": histogram, "class_codes": codes})
         rows = engine.query(coding, step="coded_histogram")
     sizes = [cells.cells if isinstance(cells, Grid) else len(cells) for cells in bins.values()]
-    found = [[Histogram(np.zeros(size)) for _ in classes] for size in sizes]
+    by_column = [[Histogram(np.zeros(size)) for _ in classes] for size in sizes]
     ordered = [isinstance(cells, Grid) for cells in bins.values()]
     for attribute, class_code, cell, records in rows:
-        found[attribute][class_code].add(cell, records, ordered=ordered[attribute])
-    return Histograms(dict(zip(bins, found, strict=True)), classes, codes)
+        by_column[attribute][class_code].add(cell, records, ordered=ordered[attribute])
+    return Histograms(dict(zip(bins, by_column, strict=True)), classes, codes)
 
 
 def _classes(engine: Engine, histogram: Table, by: str) -> tuple[Table, tuple[str | None, ...]]:
@@ -95,7 +95,7 @@ def _classes(engine: Engine, histogram: Table, by: str) -> tuple[Table, tuple[st
 # -- the counting statement -------------------------------------------------------------------
 
 
-def _counting(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | None) -> Iterator[Statement]:
+def _counts(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | None) -> Iterator[Statement]:
     """Write a SELECT of attribute, class, cell and records for each column.
 
     Cells of numbers are counted where the table lives. Categories are compared by their texts, which engines
@@ -106,7 +106,7 @@ def _counting(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | 
     outputs = [Column("attribute", "INTEGER"), *(Column("class", types[name]) for name in classes)]
     outputs += [Column("cell", "INTEGER"), Column("records", "BIGINT")]
     for number, (name, cells) in enumerate(bins.items()):
-        part = partial(_counted, number=number, item=Column(name, types[name]), bins=cells)
+        part = partial(_column_counts, number=number, item=Column(name, types[name]), bins=cells)
         part = partial(part, classes=[Column(name, types[name]) for name in classes])
         if isinstance(cells, Grid) and is_stand_in(engine, table):
             counts = source.grouped(engine, over(part), outputs, step="histogram")
@@ -117,7 +117,7 @@ def _counting(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | 
             yield part(values.table, records=records)
 
 
-def _counted(
+def _column_counts(
     rows: Table,
     number: int,
     item: Column,
@@ -134,22 +134,22 @@ def _counted(
             )
         step = "floor(({c}::DOUBLE - {lower}) / {width})"
         value = sql(step, c=column(item.name, "s"), lower=float(bins.lower), width=float(bins.width))
-        held = "CASE WHEN NOT isnan(value) THEN greatest(least(value, {cells}), -1)::INTEGER END"
-        cell = sql(held, cells=bins.cells)
+        clamp = "CASE WHEN NOT isnan(value) THEN greatest(least(value, {cells}), -1)::INTEGER END"
+        cell = sql(clamp, cells=bins.cells)
     else:
         value = sql("{c}::VARCHAR", c=column(item.name, "s"))
         place = "coalesce(list_position([{texts}], value), 0) - 1"
         cell = sql(f"CASE WHEN value IS NOT NULL THEN ({place})::INTEGER END", texts=list(map(literal, bins)))
-    grouped = [sql("{c} AS class", c=without_enum(column(name, "s"), kind)) for name, kind in classes]
+    keys = [sql("{c} AS class", c=without_enum(column(name, "s"), kind)) for name, kind in classes]
     return sql(
         "SELECT {items}, sum(records)::BIGINT AS records "
-        "FROM (SELECT {grouped}, {records} AS records FROM {rows} AS s GROUP BY ALL) AS counted GROUP BY ALL",
+        "FROM (SELECT {keys}, {records} AS records FROM {rows} AS s GROUP BY ALL) AS counted GROUP BY ALL",
         items=[
             sql("{number} AS attribute", number=number),
             *(Statement("class") for _ in classes),
             sql("{cell} AS cell", cell=cell),
         ],
-        grouped=[*grouped, sql("{value} AS value", value=value)],
+        keys=[*keys, sql("{value} AS value", value=value)],
         records=records or Statement("count(*)"),
         rows=rows,
     )

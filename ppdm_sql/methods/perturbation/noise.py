@@ -34,7 +34,7 @@ from ppdm_sql.release import releases
 from ppdm_sql.release.publishing import NOISE_COMMENTS
 
 Kind = Literal["gaussian", "uniform", "cells", "retain"]
-Way = Literal["equal-width", "equal-frequency"]
+Binning = Literal["equal-width", "equal-frequency"]
 
 
 @dataclass(frozen=True)
@@ -113,59 +113,59 @@ class NoiseSpec:
     domain: Domain | None = None  # of the original values, where it is given
     rounded: bool = False  # whether noisy values are rounded to the grid of the original
     edges: tuple[float, ...] = ()  # of the cells, where they are given
-    way: Way = "equal-width"  # how a number of cells is cut
+    binning: Binning = "equal-width"  # how a number of cells is cut
     values: tuple[str, ...] = ()  # of the domain of categories, where they are given
 
 
-def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
+def resolve_noise(spec: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
     """Give the noise that is meant, on a domain; what the specification itself says comes first."""
-    if asked.kind == "retain":
-        values = asked.values or tuple(values)
+    if spec.kind == "retain":
+        values = spec.values or tuple(values)
         if len(set(values)) < 2:
-            name = asked.column or "job"
+            name = spec.column or "job"
             raise InvalidOption(
-                f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
+                f"Column {spec.column!r} has fewer than two values, so there is nothing to replace one by.",
                 f"List all possible values, such as --noise {name}=retain 0.7 of clerk,nurse.",
             )
-        return Retain(asked.amount, values)
-    if asked.kind == "cells" and asked.edges:
-        return Cells(asked.edges)
-    known = asked.domain or domain
-    if known is None:
+        return Retain(spec.amount, values)
+    if spec.kind == "cells" and spec.edges:
+        return Cells(spec.edges)
+    domain = spec.domain or domain
+    if domain is None:
         raise InvalidOption(
-            f"The range of the original values of {asked.column!r} is not known.",
-            f"Give it, such as --range {asked.column or 'salary'}=20000,150000.",
+            f"The range of the original values of {spec.column!r} is not known.",
+            f"Give it, such as --range {spec.column or 'salary'}=20000,150000.",
         )
-    if not (math.isfinite(known.width) and known.width > 0):
+    if not (math.isfinite(domain.width) and domain.width > 0):
         raise InvalidOption(
-            f"The range of {asked.column!r} holds a single value or is not finite, which measures no noise.",
-            f"Give that of all possible values, such as --range {asked.column or 'salary'}=20000,150000.",
+            f"The range of {spec.column!r} holds a single value or is not finite, which measures no noise.",
+            f"Give that of all possible values, such as --range {spec.column or 'salary'}=20000,150000.",
         )
-    scale = asked.amount
-    if asked.level:
-        scale = scale_for(asked.kind, asked.amount, known.width, asked.confidence)
-    if max(-known.lower, known.upper, scale) > LARGEST:
+    scale = spec.amount
+    if spec.level:
+        scale = scale_for(spec.kind, spec.amount, domain.width, spec.confidence)
+    if max(-domain.lower, domain.upper, scale) > LARGEST:
         raise InvalidOption(
-            f"Values or noise of {asked.column!r} are too large for their variance to be a number.",
+            f"Values or noise of {spec.column!r} are too large for their variance to be a number.",
             "Give it in another unit, in a view.",
         )
-    if asked.kind == "cells":
-        return _equal_cells(asked, known)
+    if spec.kind == "cells":
+        return _equal_cells(spec, domain)
     if scale < SMALLEST:
         raise InvalidOption(
-            f"The noise of {asked.column!r} is too small to compute with.",
-            f"Write the column in another unit, or give a scale: --noise {asked.column or 'n'}=gaussian 1.",
+            f"The noise of {spec.column!r} is too small to compute with.",
+            f"Write the column in another unit, or give a scale: --noise {spec.column or 'n'}=gaussian 1.",
         )
-    return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, known, asked.rounded)
+    return (Gaussian if spec.kind == "gaussian" else Uniform)(scale, domain, spec.rounded)
 
 
-def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
-    if asked.way == "equal-frequency":
+def _equal_cells(spec: NoiseSpec, domain: Domain) -> Cells:
+    if spec.binning == "equal-frequency":
         raise InvalidOption(
-            f"Cells of equal frequency of {asked.column!r} can be cut only where the original values are.",
-            f"Give their edges, such as --noise {asked.column or 'age'}=cells 0,20,40,80.",
+            f"Cells of equal frequency of {spec.column!r} can be cut only where the original values are.",
+            f"Give their edges, such as --noise {spec.column or 'age'}=cells 0,20,40,80.",
         )
-    cells = int(asked.amount)
+    cells = int(spec.amount)
     inner = (domain.lower + domain.width * cell / cells for cell in range(1, cells))
     return Cells((domain.lower, *inner, domain.upper))
 
@@ -179,7 +179,7 @@ def rounding_of(noise: AdditiveNoise) -> float:
     return float(2.0 ** (math.floor(math.log2(noise.scale)) - 20))
 
 
-def shown_values(noise: Cells | Retain) -> tuple[str, ...]:
+def released_values(noise: Cells | Retain) -> tuple[str, ...]:
     return noise.labels if isinstance(noise, Cells) else noise.values
 
 
@@ -208,7 +208,7 @@ def as_text(noise: Noise) -> str:
         case Cells(edges):
             return f"cells {','.join(map(number_text, edges))}"
         case Retain(probability, values):
-            return f"retain {number_text(probability)} of {','.join(map(_written, values))}"
+            return f"retain {number_text(probability)} of {','.join(map(_value_text, values))}"
         case _:
             domain = noise.domain
             bounds = f"on {number_text(domain.lower)},{number_text(domain.upper)}"
@@ -216,7 +216,7 @@ def as_text(noise: Noise) -> str:
             return " ".join([*words, *["whole"] * domain.whole, *["rounded"] * noise.rounded])
 
 
-def _written(value: str) -> str:
+def _value_text(value: str) -> str:
     return value if re.fullmatch(r"[\w.+-]+", value) else "'" + value.replace("'", "''") + "'"
 
 
@@ -262,17 +262,17 @@ def parse_noise(text: str, column: str = "") -> NoiseSpec:
     spec = NoiseSpec(name or column, kind)
     if kind == "cells":
         return _cells(spec, rest, text)
-    return _retain(spec, rest, text) if kind == "retain" else _added(spec, rest, text)
+    return _retain(spec, rest, text) if kind == "retain" else _additive(spec, rest, text)
 
 
-def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
-    if isinstance(given, str):
-        given = [given]
-    if isinstance(given, Mapping):
-        return [parse_noise(text, column) for column, text in by_name(given, "noise").items()]
-    given = listed(given, "Noises")
-    specs = [parse_noise(text) for text in given]
-    for text, spec in zip(given, specs, strict=True):
+def parse_all_noise(texts: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
+    if isinstance(texts, str):
+        texts = [texts]
+    if isinstance(texts, Mapping):
+        return [parse_noise(text, column) for column, text in by_name(texts, "noise").items()]
+    texts = listed(texts, "Noises")
+    specs = [parse_noise(text) for text in texts]
+    for text, spec in zip(texts, specs, strict=True):
         if not spec.column:
             raise InvalidOption(f"--noise {text!r} names no column.", f"Write it as --noise 'salary={text}'.")
     return specs
@@ -284,86 +284,86 @@ def written_name(column: str) -> str:
     return column if plain else quoted(column)
 
 
-def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
-    return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[asked.kind]}.")
+def _noise_error(spec: NoiseSpec, text: str, why: str) -> InvalidOption:
+    return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[spec.kind]}.")
 
 
-def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+def _additive(spec: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read a scale or level and the clauses that follow it."""
     match = _AMOUNT.match(rest)
     if match is None:
-        raise _refused(asked, text, "there is no scale or privacy level")
+        raise _noise_error(spec, text, "there is no scale or privacy level")
     level = bool(match[2])
     amount = float(match[1]) / (100 if level else 1)
     if not (math.isfinite(amount) and amount > 0):
-        raise _refused(asked, text, "the noise must be above 0")
-    asked, rest = replace(asked, amount=amount, level=level), rest[match.end() :]
+        raise _noise_error(spec, text, "the noise must be above 0")
+    spec, rest = replace(spec, amount=amount, level=level), rest[match.end() :]
     words = set[str]()
     bounds: tuple[float, float] | None = None
     while rest.strip():
         clause = _CLAUSE.match(rest)
         if clause is None:
-            raise _refused(asked, text, f"{rest.strip()!r} is not understood")
+            raise _noise_error(spec, text, f"{rest.strip()!r} is not understood")
         rest = rest[clause.end() :]
         if clause["at"]:
             if not level:
-                raise _refused(asked, text, "a confidence belongs to a privacy level, written with %")
-            asked = replace(asked, confidence=float(read_share(clause["at"], "at")))
+                raise _noise_error(spec, text, "a confidence belongs to a privacy level, written with %")
+            spec = replace(spec, confidence=float(read_share(clause["at"], "at")))
         elif clause["on"]:
             lower, upper = (float(part) for part in clause["on"].split(","))
             if not (lower < upper and math.isfinite(upper - lower)):
-                raise _refused(asked, text, "the range is not two ascending numbers")
+                raise _noise_error(spec, text, "the range is not two ascending numbers")
             bounds = lower, upper
         else:
             words.add(clause["word"].lower())
-    if not 0 < asked.confidence < 1:
-        raise _refused(asked, text, "a confidence is between 0 and 100 %")
+    if not 0 < spec.confidence < 1:
+        raise _noise_error(spec, text, "a confidence is between 0 and 100 %")
     if bounds is None and "whole" in words:
-        raise _refused(asked, text, "'whole' follows the range of the original, on 17,90")
+        raise _noise_error(spec, text, "'whole' follows the range of the original, on 17,90")
     domain = None if bounds is None else Domain(*bounds, "whole" in words)
-    return replace(asked, domain=domain, rounded="rounded" in words)
+    return replace(spec, domain=domain, rounded="rounded" in words)
 
 
-def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+def _cells(spec: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read edges, or a number of cells and how they are cut."""
     if match := _LIST.fullmatch(rest):
         edges = tuple(float(part) for part in match[0].split(","))
         ascending = all(a < b for a, b in pairwise(edges))
         if len(edges) < 3 or not ascending or not math.isfinite(edges[-1] - edges[0]):
-            raise _refused(asked, text, "edges are three or more ascending numbers")
-        return replace(asked, edges=edges)
+            raise _noise_error(spec, text, "edges are three or more ascending numbers")
+        return replace(spec, edges=edges)
     match = re.fullmatch(r"(\d+)(?:\s+(equal-width|equal-frequency))?", rest, re.IGNORECASE)
     if match is None:
-        raise _refused(asked, text, "it is neither a number of cells nor their edges")
+        raise _noise_error(spec, text, "it is neither a number of cells nor their edges")
     if not 2 <= int(match[1]) <= 10_000:
-        raise _refused(asked, text, "the number of cells is not between 2 and 10000")
-    way = cast(Way, (match[2] or "equal-width").lower())
-    return replace(asked, amount=float(match[1]), way=way)
+        raise _noise_error(spec, text, "the number of cells is not between 2 and 10000")
+    binning = cast(Binning, (match[2] or "equal-width").lower())
+    return replace(spec, amount=float(match[1]), binning=binning)
 
 
-def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+def _retain(spec: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read the probability of keeping a value and, if they are listed, all values."""
     match = _AMOUNT.match(rest)
-    listed = None if match is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[match.end() :], re.DOTALL)
-    if match is None or listed is None:
-        raise _refused(asked, text, "it does not say how likely a value is kept")
+    clause = None if match is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[match.end() :], re.DOTALL)
+    if match is None or clause is None:
+        raise _noise_error(spec, text, "it does not say how likely a value is kept")
     probability = float(match[1]) / (100 if match[2] else 1)
     if not 0 < probability < 1:
-        raise _refused(asked, text, "the probability that a value is kept is between 0 and 1")
-    values = _values(asked, listed[1], text) if listed[1] else ()
-    return replace(asked, amount=probability, values=values)
+        raise _noise_error(spec, text, "the probability that a value is kept is between 0 and 1")
+    values = _values(spec, clause[1], text) if clause[1] else ()
+    return replace(spec, amount=probability, values=values)
 
 
-def _values(asked: NoiseSpec, listed: str, text: str) -> tuple[str, ...]:
+def _values(spec: NoiseSpec, clause: str, text: str) -> tuple[str, ...]:
     values, place = [], 0
-    while place < len(listed):
-        match = _VALUE.match(listed, place)
+    while place < len(clause):
+        match = _VALUE.match(clause, place)
         if match is None:
-            raise _refused(asked, text, "the values are not a list")
+            raise _noise_error(spec, text, "the values are not a list")
         values.append(match[2] if match[1] is None else match[1].replace("''", "'"))
         place = match.end()
     if len(values) < 2 or len(set(values)) < len(values):
-        raise _refused(asked, text, "the values are not two or more different ones")
+        raise _noise_error(spec, text, "the values are not two or more different ones")
     return tuple(values)
 
 
@@ -385,20 +385,20 @@ def noise_of(
     """
     rows = engine.find(table)
     columns = {item.name: item for item in engine.columns(rows)}
-    domains = domains_given(ranges or {}, list(columns.values()), table=table)
-    known = _commented(engine, rows) | _catalogued(engine, rows)
+    domains = domains_of(ranges or {}, list(columns.values()), table=table)
+    noises = _comment_noise(engine, rows) | _catalogue_noise(engine, rows)
     own: dict[str, Noise] = {}
     for spec in parse_all_noise(noise):
         name = resolve(spec.column, list(columns), table=table)
         unlisted = spec.kind == "retain" and not spec.values
         values = tuple(categories(engine, rows, columns[name])) if unlisted else ()
         own[name] = resolve_noise(replace(spec, column=name), domains.get(name), values)
-    if not known and not own:
+    if not noises and not own:
         raise InvalidOption(
             f"Nothing is known of the noise in {table!r}, which is not a release of this database.",
             "Give it, such as --noise 'salary=gaussian 2500' --range salary=20000,150000.",
         )
-    return known | own
+    return noises | own
 
 
 def is_whole(item: Column) -> bool:
@@ -406,14 +406,14 @@ def is_whole(item: Column) -> bool:
     return types.kind_of(item.type) is types.Kind.WHOLE or _NO_DECIMALS.fullmatch(item.type) is not None
 
 
-def domains_given(
+def domains_of(
     ranges: Mapping[str, tuple[object, object]], columns: Sequence[Column], *, table: str
 ) -> dict[str, Domain]:
     """Read ranges: the least and the largest original value of columns of numbers."""
-    known = {item.name: item for item in columns}
+    by_name = {item.name: item for item in columns}
     domains = {}
     for name, bounds in ranges.items():
-        own = resolve(name, list(known), table=table)
+        own = resolve(name, list(by_name), table=table)
         lower, upper = (str(bound).strip() for bound in bounds)
         try:
             domain = parse_noise(f"uniform 1 on {lower},{upper}").domain
@@ -423,7 +423,7 @@ def domains_given(
             raise InvalidOption(
                 f"--range of {own!r} is not two ascending numbers.", f"Write it as --range {own}=0,100."
             )
-        domains[own] = replace(domain, whole=is_whole(known[own]))
+        domains[own] = replace(domain, whole=is_whole(by_name[own]))
     return domains
 
 
@@ -441,7 +441,7 @@ def categories(engine: Engine, table: Table, item: Column) -> dict[str, int]:
 def value_counts(
     engine: Engine, table: Table, item: Column, most: int | None = None, *, by_value: bool = False
 ) -> dict[str, int]:
-    """Count the records of each value of a column, NULL aside, of so many values at most.
+    """Count the records of each value of a column, NULL aside, of ``most`` values if that is given.
 
     They are texts in their order, or in that of the values; one GROUP BY where the table lives. Elsewhere,
     equal values have equal texts once they are grouped, and collations are refused.
@@ -452,13 +452,13 @@ def value_counts(
         query += " WHERE {v} IS NOT NULL GROUP BY {v}" + (f" LIMIT {most}" if most else "")
         listing = over(lambda rows: sql(query, v=value, rows=rows))
         columns = [Column("value", item.type), Column("records", "BIGINT")]
-        listed = source_of(engine, exact).grouped(engine, listing, columns, step="known_values")
-        texts = "SELECT CAST(value AS VARCHAR) AS text, CAST(sum(records) AS BIGINT) FROM {listed} "
+        counts = source_of(engine, exact).grouped(engine, listing, columns, step="known_values")
+        texts = "SELECT CAST(value AS VARCHAR) AS text, CAST(sum(records) AS BIGINT) FROM {counts} "
         texts += "GROUP BY text ORDER BY min(value), text" if by_value else "GROUP BY text ORDER BY text"
-        return dict(engine.query(sql(texts, listed=listed), step="values"))
+        return dict(engine.query(sql(texts, counts=counts), step="values"))
 
 
-def _catalogued(engine: Engine, table: Table) -> dict[str, Noise]:
+def _catalogue_noise(engine: Engine, table: Table) -> dict[str, Noise]:
     """Read the noise of a release of the current database, by its view or its frozen table."""
     catalog, _ = engine.current()
     for row in releases(engine):
@@ -468,7 +468,7 @@ def _catalogued(engine: Engine, table: Table) -> dict[str, Noise]:
     return {}
 
 
-def _commented(engine: Engine, table: Table) -> dict[str, Noise]:
+def _comment_noise(engine: Engine, table: Table) -> dict[str, Noise]:
     """Read the noise out of the comments on columns."""
     where = {"catalog": table.catalog, "schema": table.schema, "name": table.name}
     noises: dict[str, Noise] = {}

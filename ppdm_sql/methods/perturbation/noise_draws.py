@@ -54,10 +54,10 @@ class RecordKey:
 
 
 def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], source: str) -> RecordKey:
-    """Know records by their rows; refuse what is not a table of this engine, or hides the rows' numbers."""
-    hidden = any(item.name.lower() == "rowid" for item in columns)
+    """Tell records apart by their rows; refuse what is not a table of this engine, or hides the row numbers."""
+    has_rowid = any(item.name.lower() == "rowid" for item in columns)
     try:
-        if not hidden:
+        if not has_rowid:
             engine.look_up(sql("SELECT s.rowid FROM {t} AS s LIMIT 0", t=table), step="rows")
             return RecordKey("row", Statement("s.rowid::VARCHAR"))
     except EngineError:
@@ -73,10 +73,10 @@ def unknown_rows(source: str) -> InvalidOption:
 
 
 def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
-    """Know records by a column, which one scan must find NULL nowhere and different everywhere."""
+    """Tell records apart by a column, which one scan must find NULL nowhere and different everywhere."""
     value, query = column(item.name, "s"), "SELECT count(*), count({v}), count(DISTINCT {v}) FROM {rows}"
-    (found,) = aggregated(engine, table, query, step="record_key", v=value)
-    records, values, different = map(int, found)
+    (row,) = aggregated(engine, table, query, step="record_key", v=value)
+    records, values, different = map(int, row)
     if different < records:
         raise InvalidSource(
             f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "
@@ -122,20 +122,20 @@ class Draws:
         size, columns = self.lanes, self.columns
         groups = (columns[first : first + size] for first in range(0, len(columns), size))
         parts = ([part for draw in group for part in (draw.column, draw.noise)] for group in groups)
-        derived = (self.key.derived(*self.parts, *of) for of in parts)
+        keys = (self.key.derived(*self.parts, *of) for of in parts)
         # 43 characters each, to which SHA-256 takes a number in the same block
-        return {f"{name}{place}": b64encode(key).decode()[:43] for place, key in enumerate(derived)}
+        return {f"{name}{place}": b64encode(key).decode()[:43] for place, key in enumerate(keys)}
 
     def hashes(self, record: str, name: str) -> list[str]:
         """Write the digests of a record, ``h0``, ``h1`` ..., by the keys of the table ``k``."""
         digests = range(len(range(0, len(self.columns), self.lanes)))
         return [f"sha256(k.{name}{digest} || {record}) AS h{digest}" for digest in digests]
 
-    def select(self, hashed: str) -> str:
+    def select(self, digests: str) -> str:
         """Write a SELECT that adds the draws, ``d0``, ``d1`` ..., to what a SELECT gives with digests."""
         places = range(len(self.columns))
         halves = (f"{centred(f'h{n // self.lanes}', n % self.lanes)} AS q{n}" for n in places)
-        query = f"SELECT *, {', '.join(halves)} FROM ({hashed}) AS hashed"
+        query = f"SELECT *, {', '.join(halves)} FROM ({digests}) AS hashed"
         normal = [place for place in places if self.columns[place].normal]
         if normal:
             roots = ", ".join(f"{normal_root(f'q{n}')} AS r{n}" for n in normal)
@@ -143,10 +143,10 @@ class Draws:
         if self.mixing is not None:
             independent = ", ".join(f"{normal_value(f'q{n}', f'r{n}')} AS z{n}" for n in normal)
             query = f"SELECT *, {independent} FROM ({query}) AS rooted"
-        drawn = ", ".join(f"{self._drawn(place, normal)} AS d{place}" for place in places)
-        return f"SELECT *, {drawn} FROM ({query}) AS centred"
+        draws = ", ".join(f"{self._draw(place, normal)} AS d{place}" for place in places)
+        return f"SELECT *, {draws} FROM ({query}) AS centred"
 
-    def _drawn(self, place: int, normal: Sequence[int]) -> str:
+    def _draw(self, place: int, normal: Sequence[int]) -> str:
         if place not in normal:
             return f"q{place} + 0.5e0"
         if self.mixing is None:

@@ -45,20 +45,20 @@ class NoisyColumn:
         return not isinstance(self.noise, Retain)
 
     @property
-    def added(self) -> AdditiveNoise | None:
+    def additive(self) -> AdditiveNoise | None:
         return self.noise if isinstance(self.noise, AdditiveNoise) else None
 
 
 def noisy_columns(
     engine: Engine,
     table: Table,
-    asked: Sequence[tuple[NoiseSpec, Column]],
+    specs: Sequence[tuple[NoiseSpec, Column]],
     ranges: Mapping[str, Domain],
     progress: Progress,
     source: str,
 ) -> tuple[int, list[NoisyColumn]]:
     """Count the records, and give each column the noise that is asked for, on its domain."""
-    numeric = [item for noise, item in asked if noise.kind != "retain"]
+    numeric = [item for noise, item in specs if noise.kind != "retain"]
     for item in numeric:
         if not is_number(item.type):
             raise InvalidSource(
@@ -76,12 +76,12 @@ def noisy_columns(
     if not records:
         raise no_records(source)
     choice = _NoiseChoice(engine, table, ranges, statistics, progress)
-    noisy = [choice.noisy(noise, item) for noise, item in asked]
+    noisy = [choice.noisy_column(noise, item) for noise, item in specs]
     choice.notice()
     return records, noisy
 
 
-def _refuse_lost(item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> None:
+def _refuse_vanishing(item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> None:
     """Refuse noise whose grid is finer than that of floating-point numbers as large as the values."""
     largest = max(abs(statistics.lower or 0.0), abs(statistics.upper or 0.0))
     if not noise.rounded and math.ulp(largest) > rounding_of(noise):
@@ -94,54 +94,54 @@ def _refuse_lost(item: Column, noise: AdditiveNoise, statistics: ColumnStatistic
 
 @dataclass
 class _NoiseChoice:
-    """Gives one column after the other its noise, once it is known to suit it."""
+    """Gives one column after the other its noise, once the noise is known to suit it."""
 
     engine: Engine
     table: Table
     ranges: Mapping[str, Domain]
     statistics: Mapping[str, ColumnStatistics]
     progress: Progress
-    observed: list[str] = field(default_factory=list)
-    listed: list[str] = field(default_factory=list)
+    data_ranges: list[str] = field(default_factory=list)
+    data_values: list[str] = field(default_factory=list)
 
-    def noisy(self, asked: NoiseSpec, item: Column) -> NoisyColumn:
-        if asked.kind == "retain":
-            return NoisyColumn(item, self._retain(asked, item))
+    def noisy_column(self, spec: NoiseSpec, item: Column) -> NoisyColumn:
+        if spec.kind == "retain":
+            return NoisyColumn(item, self._retain(spec, item))
         statistics = self.statistics[item.name]
         if statistics.infinite:
             raise InvalidSource(
                 f"Column {item.name!r} is NaN or infinite in {statistics.infinite} records.",
                 "Leave these records out, or make them NULL, in a view.",
             )
-        if asked.kind == "cells":
-            return NoisyColumn(item, self._cells(asked, item, statistics))
-        noise = resolve_noise(replace(asked, domain=self._domain(asked, item, statistics)))
+        if spec.kind == "cells":
+            return NoisyColumn(item, self._cells(spec, item, statistics))
+        noise = resolve_noise(replace(spec, domain=self._domain(spec, item, statistics)))
         assert isinstance(noise, AdditiveNoise)
         self._refuse_outside(item, noise.domain.lower, noise.domain.upper, statistics)
-        _refuse_lost(item, noise, statistics)
+        _refuse_vanishing(item, noise, statistics)
         return NoisyColumn(item, noise, self._decimals(item, noise, statistics))
 
     def notice(self) -> None:
         """Tell what of the data a release with this noise tells everybody."""
-        if self.observed:
+        if self.data_ranges:
             self.progress.notice(
-                f"Ranges are taken from the data and released with the noise: {', '.join(self.observed)}. "
+                f"Ranges are taken from the data and released with the noise: {', '.join(self.data_ranges)}. "
                 "The least and largest values belong to somebody; give --range to avoid that."
             )
-        if self.listed:
+        if self.data_values:
             self.progress.notice(
-                f"Values are taken from the data and released with the noise: {', '.join(self.listed)}. List "
-                "all possible ones, such as 'job=retain 0.7 of clerk,cook,nurse', to avoid that."
+                f"Values are taken from the data and released with the noise: {', '.join(self.data_values)}. "
+                "List all possible ones, such as 'job=retain 0.7 of clerk,cook,nurse', to avoid that."
             )
 
-    def _domain(self, asked: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Domain:
+    def _domain(self, spec: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Domain:
         """Give the domain that the owner says, else the one that the data show."""
-        if asked.domain is not None:
+        if spec.domain is not None:
             if item.name in self.ranges:
                 raise InvalidOption(
                     f"The range of {item.name!r} is given twice.", "Give it with --noise or with --range."
                 )
-            domain = replace(asked.domain, whole=asked.domain.whole or is_whole(item))
+            domain = replace(spec.domain, whole=spec.domain.whole or is_whole(item))
         elif item.name in self.ranges:
             domain = self.ranges[item.name]
         elif statistics.lower is None or statistics.upper is None:
@@ -151,7 +151,7 @@ class _NoiseChoice:
             )
         else:
             domain = Domain(statistics.lower, statistics.upper, is_whole(item))
-            self.observed.append(item.name)
+            self.data_ranges.append(item.name)
         if domain.whole and statistics.fractions:
             raise InvalidSource(
                 f"Column {item.name!r} holds {statistics.fractions} numbers that are not whole.",
@@ -200,12 +200,12 @@ class _NoiseChoice:
             )
         return decimals
 
-    def _cells(self, asked: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Cells:
-        domain = None if asked.edges else self._domain(asked, item, statistics)
-        if domain is not None and asked.way == "equal-frequency":
-            noise: Noise = Cells(self._quantiles(item, int(asked.amount), domain, statistics))
+    def _cells(self, spec: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Cells:
+        domain = None if spec.edges else self._domain(spec, item, statistics)
+        if domain is not None and spec.binning == "equal-frequency":
+            noise: Noise = Cells(self._quantiles(item, int(spec.amount), domain, statistics))
         else:
-            noise = resolve_noise(asked, domain)
+            noise = resolve_noise(spec, domain)
         assert isinstance(noise, Cells)
         self._refuse_outside(item, noise.edges[0], noise.edges[-1], statistics)
         return noise
@@ -227,22 +227,22 @@ class _NoiseChoice:
             )
         return (domain.lower, *inner, domain.upper)
 
-    def _retain(self, asked: NoiseSpec, item: Column) -> Noise:
+    def _retain(self, spec: NoiseSpec, item: Column) -> Noise:
         if any(word in item.type.upper() for word in _NESTED) and "ENUM(" not in item.type:
             raise InvalidSource(
                 f"Column {item.name!r} holds {type_title(item.type)}, not categories.",
                 "Cast it to text in a view.",
             )
         counts = categories(self.engine, self.table, item)
-        if not asked.values:
-            self.listed.append(item.name)
-        elif not set(counts) <= set(asked.values):
-            records = sum(number for value, number in counts.items() if value not in asked.values)
+        if not spec.values:
+            self.data_values.append(item.name)
+        elif not set(counts) <= set(spec.values):
+            records = sum(number for value, number in counts.items() if value not in spec.values)
             raise InvalidSource(
                 f"Column {item.name!r} has values that are not listed, in {records:,} records.",
                 f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
             )
-        return resolve_noise(asked, None, tuple(counts))
+        return resolve_noise(spec, None, tuple(counts))
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class ColumnStatistics:
     upper: float | None  # the largest value
 
 
-_MEASURED = (
+_STATISTICS = (
     "count({c}), count(*) FILTER (WHERE NOT isfinite({v})), "
     "count(*) FILTER (WHERE isfinite({v}) AND {v} <> floor({v})), "
     "min({v}) FILTER (WHERE isfinite({v})), max({v}) FILTER (WHERE isfinite({v}))"
@@ -264,14 +264,14 @@ _MEASURED = (
 def statistics_of(
     engine: Engine, table: Table, names: Sequence[str]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
-    measures = [sql(_MEASURED, c=column(name, "s"), v=as_double(name)) for name in names]
+    measures = [sql(_STATISTICS, c=column(name, "s"), v=as_double(name)) for name in names]
     query = "SELECT {measures} FROM {rows}"
     ((records, *row),) = aggregated(
         engine, table, query, step="column_statistics", measures=[Statement("count(*)"), *measures]
     )
     places = range(0, len(row), 5)
-    measured = (ColumnStatistics(*row[place : place + 5]) for place in places)
-    return int(records), dict(zip(names, measured, strict=True))
+    statistics = (ColumnStatistics(*row[place : place + 5]) for place in places)
+    return int(records), dict(zip(names, statistics, strict=True))
 
 
 def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
@@ -305,7 +305,7 @@ def originals(noisy: Sequence[NoisyColumn]) -> list[Statement]:
 
 
 def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], values: int) -> list[float]:
-    """Give the values at which shares, ascending, of so many are reached, as ``quantile_disc`` does."""
+    """Give the values at which ascending shares of the values are reached, as ``quantile_disc`` does."""
     if not values:
         return []
     places = [max(1, values - math.floor(values - values * share)) for share in shares]

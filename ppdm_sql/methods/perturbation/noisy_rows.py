@@ -29,7 +29,7 @@ from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, originals
 RECORD_KEYS, PERSON_KEYS = "k", "p"
 """What the keys of draws for records and for persons are called in the table of keys."""
 WHO = "who"
-"""The column of noisy rows that says whose each is."""
+"""The column of noisy rows that holds the person of each."""
 MEASURE = "noise that averaging a person's rows can remove"
 PERSON_DRAWS = "person"
 """Part of what the keys of persons' draws are derived from."""
@@ -41,7 +41,7 @@ AVERAGED = 0.25
 
 
 @dataclass(frozen=True)
-class DrawnPersons:
+class PersonDraws:
     # `person` (text), and `same0`, `same1` ...: whether all rows of the person with a value have the same
     table: Table
     who: Statement  # the text that says whose a row of the source is
@@ -56,17 +56,17 @@ class DrawnPersons:
 
 def find_persons(
     engine: Engine, rows: Table, person: Sequence[str], noisy: Sequence[NoisyColumn]
-) -> DrawnPersons:
+) -> PersonDraws:
     who = one_text([column(name, "s") for name in person])
-    drawn = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
-    same = [sql("min(x{i}) IS NOT DISTINCT FROM max(x{i}) AS same{i}", i=place) for place in drawn]
+    places = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
+    same = [sql("min(x{i}) IS NOT DISTINCT FROM max(x{i}) AS same{i}", i=place) for place in places]
     each = sql("SELECT {x}, {who} AS who FROM {rows} AS s", x=originals(noisy), who=who, rows=rows)
     query = "SELECT who AS person, {same} FROM ({each}) AS rows GROUP BY who"
     table = engine.materialize("persons", sql(query, same=same or [Statement("TRUE AS same")], each=each))
-    counts = [Statement("count(*)"), *(sql("count(*) FILTER (WHERE NOT same{i})", i=i) for i in drawn)]
+    counts = [Statement("count(*)"), *(sql("count(*) FILTER (WHERE NOT same{i})", i=i) for i in places)]
     ((_, *varying),) = engine.query(sql("SELECT {n} FROM {t}", n=counts, t=table), step="persons")
-    names = [noisy[place].column.name for place in drawn]
-    return DrawnPersons(table, who, {name: int(n) for name, n in zip(names, varying, strict=True) if n})
+    names = [noisy[place].column.name for place in places]
+    return PersonDraws(table, who, {name: int(n) for name, n in zip(names, varying, strict=True) if n})
 
 
 # -- the rows ----------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class NoisyRows:
     kept: Sequence[Sql]  # what is released as it is
     records: RecordKey | None = None  # what a record is known by, where records get draws
     of_records: Draws | None = None
-    persons: DrawnPersons | None = None  # who get one draw for a column that is the same in all of their rows
+    persons: PersonDraws | None = None  # who get one draw for a column that is the same in all of their rows
     of_persons: Draws | None = None
     pseudonym_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # of those that are kept
 
@@ -95,38 +95,38 @@ class NoisyRows:
             items.append(sql(f"{{who}} AS {WHO}", who=self.persons.who))
         if self.of_records is not None and self.records is not None:
             items += map(Statement, self.of_records.hashes(self.records.value, RECORD_KEYS))
-        joined = f" CROSS JOIN {keys} AS k" if self.keys() else ""
-        drawn = f"SELECT {', '.join(items)} FROM {source} AS s{joined}"
+        keys_join = f" CROSS JOIN {keys} AS k" if self.keys() else ""
+        rows = f"SELECT {', '.join(items)} FROM {source} AS s{keys_join}"
         if self.of_records is not None:
-            drawn = self.of_records.select(drawn)
-        drawn = f"({drawn}) AS drawn"
+            rows = self.of_records.select(rows)
+        rows = f"({rows}) AS drawn"
         if self.persons is not None and self.of_persons is not None:
             digests = ", ".join(self.of_persons.hashes("o.person", PERSON_KEYS))
             people = f"SELECT o.*, {digests} FROM {self.persons.table} AS o CROSS JOIN {keys} AS k"
-            drawn += f" JOIN ({self.of_persons.select(people)}) AS p ON p.person = drawn.{WHO}"
-        carried = [f"x{place}" for place in range(len(self.noisy))]
-        carried += [f"k{place}" for place in range(len(self.kept))]
-        carried += [] if self.persons is None else [WHO]
-        return f"SELECT {', '.join(carried + self._released())} FROM {drawn}"
+            rows += f" JOIN ({self.of_persons.select(people)}) AS p ON p.person = drawn.{WHO}"
+        columns = [f"x{place}" for place in range(len(self.noisy))]
+        columns += [f"k{place}" for place in range(len(self.kept))]
+        columns += [] if self.persons is None else [WHO]
+        return f"SELECT {', '.join(columns + self._release_columns())} FROM {rows}"
 
-    def _released(self) -> list[str]:
-        released, place = list[str](), 0
+    def _release_columns(self) -> list[str]:
+        columns, place = list[str](), 0
         for position, it in enumerate(self.noisy):
             draw = f"drawn.d{place}"
             if self.persons is not None:
                 draw = self.persons.draw(position, it, place)
-            released.append(f"{_released(it, f'x{position}', draw)} AS r{position}")
+            columns.append(f"{_noisy_value(it, f'x{position}', draw)} AS r{position}")
             place += not isinstance(it.noise, Cells)
-        return released
+        return columns
 
 
-def _released(it: NoisyColumn, value: str, draw: str) -> str:
+def _noisy_value(it: NoisyColumn, value: str, draw: str) -> str:
     """Write what is released for a value and its draw: standard normal, or else uniform on (0, 1)."""
     match it.noise:
         case Uniform(scale):
-            return _rounded(it, f"{value} + {_double(scale)} * (2 * {draw} - 1)", it.noise)
+            return _round(it, f"{value} + {_double(scale)} * (2 * {draw} - 1)", it.noise)
         case AdditiveNoise(scale):
-            return _rounded(it, f"{value} + {_double(scale)} * {draw}", it.noise)
+            return _round(it, f"{value} + {_double(scale)} * {draw}", it.noise)
         case Cells(edges):
             labels = [render(literal(label)) for label in it.noise.labels]
             ends = zip(edges[1:-1], labels[:-1], strict=True)
@@ -134,14 +134,14 @@ def _released(it: NoisyColumn, value: str, draw: str) -> str:
             return f"CASE WHEN {value} IS NULL THEN NULL {below} ELSE {labels[-1]} END"
         case Retain(keep, values):
             # below the probability of keeping the draw keeps; the rest of it picks one of all values
-            kept, listed = _double(keep), ", ".join(render(literal(text)) for text in values)
-            place = f"floor(({draw} - {kept}) * {_double(len(values) / (1 - keep))})"
-            picked = f"[{listed}][1 + least({place}, {len(values) - 1})::BIGINT]"
-            chosen = f"WHEN {value} IS NULL THEN NULL WHEN {draw} < {kept} THEN {value} ELSE {picked}"
-            return f"CAST(CASE {chosen} END AS {plain_type(it.column.type).sql('duckdb')})"
+            bound, texts = _double(keep), ", ".join(render(literal(text)) for text in values)
+            place = f"floor(({draw} - {bound}) * {_double(len(values) / (1 - keep))})"
+            pick = f"[{texts}][1 + least({place}, {len(values) - 1})::BIGINT]"
+            branches = f"WHEN {value} IS NULL THEN NULL WHEN {draw} < {bound} THEN {value} ELSE {pick}"
+            return f"CAST(CASE {branches} END AS {plain_type(it.column.type).sql('duckdb')})"
 
 
-def _rounded(it: NoisyColumn, noisy: str, noise: AdditiveNoise) -> str:
+def _round(it: NoisyColumn, noisy: str, noise: AdditiveNoise) -> str:
     # 0 is added, since the sign of a zero would tell from which side it was rounded
     if it.decimals is None:
         unit = _double(rounding_of(noise))
@@ -155,9 +155,9 @@ def _double(value: float) -> str:
 
 def ordered_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone."""
-    named = ", ".join(f"{work} AS {quoted(name)}" for work, name in outputs)
+    columns = ", ".join(f"{work} AS {quoted(name)}" for work, name in outputs)
     order = ", ".join(f"{work} NULLS LAST" for work, _ in outputs)
-    return f"SELECT {named} FROM {table} ORDER BY {order}"
+    return f"SELECT {columns} FROM {table} ORDER BY {order}"
 
 
 def packed_text(
@@ -171,22 +171,23 @@ def packed_text(
     if records < released_rows.WORTH_PACKING or not texts:
         return {}
     few = "approx_count_distinct({c}) BETWEEN 1 AND {most}"
-    known = [sql(few, c=item.expression, most=released_rows.MOST_PACKED) for item in texts]
-    (few_values,) = engine.query(sql("SELECT {n} FROM {t} AS s", n=known, t=table), step="text values")
-    packed = dict[str, Statement]()
+    checks = [sql(few, c=item.expression, most=released_rows.MOST_PACKED) for item in texts]
+    (few_values,) = engine.query(sql("SELECT {n} FROM {t} AS s", n=checks, t=table), step="text values")
+    casts = dict[str, Statement]()
     for item in (item for item, is_few in zip(texts, few_values, strict=True) if is_few):
         listing = "SELECT DISTINCT {c} FROM {t} AS s WHERE {c} IS NOT NULL ORDER BY ALL"
         kind = engine.enumerate_values(sql(listing, c=item.expression, t=table))
-        packed[item.name] = sql("CAST({c} AS {kind})", c=item.expression, kind=kind)
-    return packed
+        casts[item.name] = sql("CAST({c} AS {kind})", c=item.expression, kind=kind)
+    return casts
 
 
 # -- what the rows of a person tell --------------------------------------------------------------------
 
 
-def refuse_correlated(persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> None:
+def refuse_correlated(persons: PersonDraws, noisy: Sequence[NoisyColumn]) -> None:
     """Refuse correlated noise where a column gets draws for rows and others, in the same row, for persons."""
-    varying = [it.column.name for it in noisy if it.added is not None and it.column.name in persons.varying]
+    names = [it.column.name for it in noisy if it.additive is not None]
+    varying = [name for name in names if name in persons.varying]
     if varying:
         raise InvalidOption(
             f"Column {varying[0]!r} varies in the rows of {persons.varying[varying[0]]} persons, so its "
@@ -196,24 +197,24 @@ def refuse_correlated(persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> No
 
 
 def person_notices(
-    persons: DrawnPersons, noisy: Sequence[NoisyColumn], removed: Mapping[str, float]
+    persons: PersonDraws, noisy: Sequence[NoisyColumn], shares: Mapping[str, float]
 ) -> list[str]:
     notices = []
     if persons.varying:
-        listed = ", ".join(
+        columns = ", ".join(
             f"{name} ({number} person{'s' * (number > 1)})" for name, number in persons.varying.items()
         )
         notices.append(
-            f"These columns vary in the rows of a person, where each row gets its own draw: {listed}. "
+            f"These columns vary in the rows of a person, where each row gets its own draw: {columns}. "
             "Anyone who can tell which rows are one person's can average the noise away."
         )
-    worst = max(removed, key=lambda name: removed[name], default=None)
-    if worst is not None and removed[worst] >= AVERAGED:
+    worst = max(shares, key=lambda name: shares[name], default=None)
+    if worst is not None and shares[worst] >= AVERAGED:
         notices.append(
-            f"The mean of a person's rows removes {100 * removed[worst]:.0f} % of the noise of {worst}; "
+            f"The mean of a person's rows removes {100 * shares[worst]:.0f} % of the noise of {worst}; "
             "stronger noise, or one row a person, protects better."
         )
-    numbers = [it.column.name for it in noisy if it.added is not None and it.decimals is None]
+    numbers = [it.column.name for it in noisy if it.additive is not None and it.decimals is None]
     fine = [name for name in numbers if name not in persons.varying]
     if fine:
         notices.append(
@@ -229,15 +230,15 @@ def averaging_attack(engine: Engine, table: Table, noisy: Sequence[NoisyColumn])
     0 leaves all of the noise, 1 none: it is 1 less the root of the mean squared error of these means, a
     person counting once, over the standard deviation of the noise.
     """
-    places = {it.column.name: (place, it.added) for place, it in enumerate(noisy) if it.added is not None}
+    places = {it.column.name: (n, it.additive) for n, it in enumerate(noisy) if it.additive is not None}
     if not places:
         return {}
     means = [sql("avg(r{i} - x{i}) AS e{i}", i=place) for place, _ in places.values()]
     errors = [sql("sqrt(avg(e{i} * e{i}))", i=place) for place, _ in places.values()]
     query = "SELECT {errors} FROM (SELECT {means} FROM {table} GROUP BY who) AS p"
-    (measured,) = engine.query(sql(query, errors=errors, means=means, table=table), step="averaging")
+    (row,) = engine.query(sql(query, errors=errors, means=means, table=table), step="averaging")
     return {
         name: round(min(1.0, max(0.0, 1 - error / deviation(noise))), 6)
-        for (name, (_, noise)), error in zip(places.items(), measured, strict=True)
+        for (name, (_, noise)), error in zip(places.items(), row, strict=True)
         if error is not None
     }

@@ -29,7 +29,7 @@ from ppdm_sql.methods.perturbation.noise import (
     Retain,
     Uniform,
     noise_kind,
-    shown_values,
+    released_values,
 )
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, interval_width, level_of
@@ -76,17 +76,17 @@ def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLik
     if isinstance(noise, Cells):
         widths = np.diff(noise.edges)
         inside = float(shares @ np.log2(widths))
-        return _measured(entropy(shares) + inside, entropy(shares), CONFIDENCE * float(shares @ widths))
+        return _privacy(entropy(shares) + inside, entropy(shares), CONFIDENCE * float(shares @ widths))
     if isinstance(noise, Retain):
         matrix = category_kernel(noise)
-        known = entropy(matrix @ shares) - entropy(matrix[:, 0])
-        return _measured(entropy(shares), known)
+        information = entropy(matrix @ shares) - entropy(matrix[:, 0])
+        return _privacy(entropy(shares), information)
     assert grid is not None
     before = entropy(shares) + math.log2(grid.width)
-    widths, seen = _posterior_widths(noise, grid, shares)
+    widths, weights = _posterior_widths(noise, grid, shares)
     nominal = interval_width(cast(Metric, noise_kind(noise)), noise.scale)
-    short = float(seen[widths < nominal / 2].sum())
-    return _measured(before, _information(noise, grid, shares), float(seen @ widths), short)
+    short = float(weights[widths < nominal / 2].sum())
+    return _privacy(before, _information(noise, grid, shares), float(weights @ widths), short)
 
 
 def entropy(shares: Floats) -> float:
@@ -94,12 +94,12 @@ def entropy(shares: Floats) -> float:
     return float(-(live @ np.log2(live))) + 0.0
 
 
-def _measured(
+def _privacy(
     before: float, information: float, width: float | None = None, short: float | None = None
 ) -> ConditionalPrivacy:
-    known = max(information, 0.0)
+    information = max(information, 0.0)
     return ConditionalPrivacy(
-        2.0**before, 2.0 ** (before - known), -math.expm1(-known * math.log(2)), width, short
+        2.0**before, 2.0 ** (before - information), -math.expm1(-information * math.log(2)), width, short
     )
 
 
@@ -111,24 +111,24 @@ def _information(noise: AdditiveNoise, grid: Grid, shares: Floats) -> float:
     middle = holds_one_value(noise, grid)
     fine = 1 if middle and noise.rounded or reach / grid.width > 50_000 else FINER
     width, beyond = grid.width / fine, int(reach / grid.width * fine) + fine
-    moved = shift_probabilities(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
-    placed = np.zeros((grid.cells, fine))
+    shifts = shift_probabilities(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
+    fine_shares = np.zeros((grid.cells, fine))
     if middle:
-        placed[:, fine // 2] = shares
-        return entropy(np.convolve(placed.ravel(), moved)) - entropy(moved)
-    placed[:] = shares[:, None] / fine
+        fine_shares[:, fine // 2] = shares
+        return entropy(np.convolve(fine_shares.ravel(), shifts)) - entropy(shifts)
+    fine_shares[:] = shares[:, None] / fine
     # the entropy of the noise itself is the logarithm of this width
     own = noise.scale * (2 if isinstance(noise, Uniform) else math.sqrt(2 * math.pi * math.e))
-    return entropy(np.convolve(placed.ravel(), moved)) + math.log2(width) - math.log2(own)
+    return entropy(np.convolve(fine_shares.ravel(), shifts)) + math.log2(width) - math.log2(own)
 
 
 def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Floats) -> tuple[Floats, Floats]:
     """Give the width of the shortest 95 % interval for each noisy cell, and the cell's probability."""
     joint = kernel(noise, grid, observed_grid(noise, grid)) * shares
-    seen = joint.sum(axis=1)
-    joint, seen = joint[seen > 0], seen[seen > 0]
-    below = np.cumsum(np.pad(joint, ((0, 0), (1, 0))), axis=1) / seen[:, None]
-    return _shortest(below, grid.edges()), seen / seen.sum()
+    weights = joint.sum(axis=1)
+    joint, weights = joint[weights > 0], weights[weights > 0]
+    below = np.cumsum(np.pad(joint, ((0, 0), (1, 0))), axis=1) / weights[:, None]
+    return _shortest(below, grid.edges()), weights / weights.sum()
 
 
 def _shortest(below: Floats, edges: Floats) -> Floats:
@@ -174,7 +174,7 @@ def column_measures(
 ) -> list[MeasureRow]:
     """Give, column by column, the noise, and what privacy is left for who knows it and the distribution.
 
-    ``table`` is from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
+    ``table`` holds what :meth:`~ppdm_sql.methods.perturbation.noisy_rows.NoisyRows.select` gives.
 
     Source: Agrawal, Aggarwal 2001, section 2.
     """
@@ -182,7 +182,7 @@ def column_measures(
         f"{'r' if isinstance(it.noise, Cells) else 'x'}{i}": _bins(it.noise, records)
         for i, it in enumerate(noisy)
     }
-    by_column = histograms(engine, table, bins).found
+    by_column = histograms(engine, table, bins).by_column
     measures: list[MeasureRow] = []
     for it, (working, grid) in zip(noisy, bins.items(), strict=True):
         measures += noise_measures(it.column.name, it.noise)
@@ -193,17 +193,17 @@ def column_measures(
 
 
 def _bins(noise: Noise, records: int) -> Bins:
-    return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else shown_values(noise)
+    return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else released_values(noise)
 
 
 def _remaining(it: NoisyColumn, grid: Grid | None, counts: Floats) -> list[MeasureRow]:
-    left, name = conditional_privacy(it.noise, grid, counts), it.column.name
+    privacy, name = conditional_privacy(it.noise, grid, counts), it.column.name
     measures: list[MeasureRow] = [
-        (f"entropy-based privacy: {name}", left.before, left.after),
-        (f"entropy-based privacy loss: {name}", None, left.loss),
+        (f"entropy-based privacy: {name}", privacy.before, privacy.after),
+        (f"entropy-based privacy loss: {name}", None, privacy.loss),
     ]
-    if left.width is not None:
-        measures.append((f"mean width of 95 % posterior intervals: {name}", None, left.width))
-    if left.short is not None:
-        measures.append((f"share of records below half the nominal width: {name}", None, left.short))
+    if privacy.width is not None:
+        measures.append((f"mean width of 95 % posterior intervals: {name}", None, privacy.width))
+    if privacy.short is not None:
+        measures.append((f"share of records below half the nominal width: {name}", None, privacy.short))
     return measures

@@ -45,7 +45,7 @@ from ppdm_sql.methods.perturbation.noise import (
     NoiseSpec,
     as_json,
     as_text,
-    domains_given,
+    domains_of,
     parse_all_noise,
     value_counts,
 )
@@ -69,8 +69,8 @@ from ppdm_sql.methods.perturbation.noisy_rows import (
     MEASURE,
     PERSON_DRAWS,
     WHO,
-    DrawnPersons,
     NoisyRows,
+    PersonDraws,
     averaging_attack,
     find_persons,
     ordered_rows,
@@ -99,17 +99,17 @@ class RandomizeRun(Run[Table]):
 
     request: RandomizeRequest
     roles: RandomizeRoles
-    rows: Table  # what is read of the source, once the run reads it
+    rows: Table  # the columns read from the source, once they are
     records: RecordKey | None  # by what its records are told apart, if that is known
     number: int  # of the records
     key: Key  # of the noise
     # what the noise hides, and what an attack by correlations gets back
     measures: Sequence[MeasureRow]
     noisy: Sequence[NoisyColumn]  # the randomized columns, once their noise is known
-    persons: DrawnPersons | None = None  # where a person gets one draw
+    persons: PersonDraws | None = None  # where a person gets one draw
     outside: bool  # whether records and noisy rows stay where the source lives
     packed: Mapping[str, Statement] = {}  # columns of text that the noisy rows hold as numbers
-    written: Source  # the rows of the release, where they stay outside
+    release_rows: Source  # the rows of the release, where they stay outside
     draws_noise = True
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
@@ -119,9 +119,9 @@ class RandomizeRun(Run[Table]):
                 "A row that stands for several records cannot be randomized, since each needs its own noise.",
                 "Give a view with a row a record, such as SELECT t.* FROM t, range(n), and no --count.",
             )
-        listed = list(self.columns.values())
-        roles = assign_randomize_roles(listed, self.request, table=self.source)
-        self.ranges = domains_given(self.request.ranges, listed, table=self.source)
+        columns = list(self.columns.values())
+        roles = assign_randomize_roles(columns, self.request, table=self.source)
+        self.ranges = domains_of(self.request.ranges, columns, table=self.source)
         if self.request.correlated:
             _refuse_uncorrelatable(roles)
         return roles
@@ -133,8 +133,8 @@ class RandomizeRun(Run[Table]):
         progress.start(f"reading {self.source}")
         self.outside = self._stays_outside()
         self.rows, self.records = self._read()
-        asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        self.number, self.noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
+        specs = [(item, self.columns[item.column]) for item in self.roles.specs]
+        self.number, self.noisy = noisy_columns(engine, self.rows, specs, self.ranges, progress, self.source)
         self.noise_key = self._noise_key()
         if self.roles.person:
             check_persons(engine, self.rows, self.roles.person)
@@ -143,11 +143,11 @@ class RandomizeRun(Run[Table]):
                 refuse_correlated(self.persons, self.noisy)
         self._notice()
         progress.start(f"randomizing {self.source}")
-        mixed = self._mixing() if self.request.correlated else None
-        table = self._draw(mixed)
+        mixing = self._mixing() if self.request.correlated else None
+        table = self._draw(mixing)
         self._notice_nulls(table)
         progress.start(f"measuring {self.request.into}")
-        self.measures = self._measures(table, mixed)
+        self.measures = self._measures(table, mixing)
         return table
 
     def _noise_key(self) -> Key:
@@ -170,24 +170,24 @@ class RandomizeRun(Run[Table]):
             "--correlated": self.request.correlated,
             "a --to that is not the plain path of a folder": not self.placed.takes_drawn,
         }
-        retained = [asked.column for asked in self.roles.asked if asked.kind == "retain"]
-        lasting = self.roles.pseudonyms if self.request.key_file is not None else ()
-        for name in (self.roles.record, *retained, *lasting):
+        categories = [spec.column for spec in self.roles.specs if spec.kind == "retain"]
+        pseudonyms = self.roles.pseudonyms if self.request.key_file is not None else ()
+        for name in (self.roles.record, *categories, *pseudonyms):
             if name is not None and kind_of(self.columns[name].type) not in SAME_TEXT:
                 why[f"the type of {name!r}"] = True
-        found = [name for name, asked in why.items() if asked]
-        if found:
+        reason = next((name for name, holds in why.items() if holds), None)
+        if reason is not None:
             self.progress.notice(
-                f"The records of {self.source} are copied into the ledger, which {found[0]} makes necessary."
+                f"The records of {self.source} are copied into the ledger, which {reason} makes necessary."
             )
-        return not found
+        return reason is None
 
     def _read(self) -> tuple[Table, RecordKey | None]:
-        """Give what is read of the source, and by what its records are told apart, if that is known."""
+        """Read the columns that the run needs, and say by what records are told apart, if that is known."""
         engine, roles, records, rows = self.engine, self.roles, None, self.table
         if not self.outside:
-            numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-            texts = {asked.column for asked in roles.asked} - numbers
+            numbers = {spec.column for spec in roles.specs if spec.kind != "retain"}
+            texts = {spec.column for spec in roles.specs} - numbers
             others = {*self.carried, *roles.pseudonyms, *roles.person, roles.record, *texts}
             if is_stand_in(engine, self.table):  # rows from elsewhere have no number
                 if roles.record is None and not roles.person:
@@ -209,33 +209,34 @@ class RandomizeRun(Run[Table]):
         return rows, records
 
     @property
-    def _drawn(self) -> list[NoisyColumn]:
+    def _drawn_columns(self) -> list[NoisyColumn]:
         """The columns that get draws."""
         return [it for it in self.noisy if not isinstance(it.noise, Cells)]
 
-    def _draw(self, mixed: Floats | None) -> Table:
+    def _draw(self, mixing: Floats | None) -> Table:
         engine, key = self.engine, self.noise_key
         columns = [
-            Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in self._drawn
+            Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian))
+            for it in self._drawn_columns
         ]
-        context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
+        context = "" if mixing is None else np.round(mixing, 6).tobytes().hex()
         records, of_records, of_persons = None, None, None
         if columns and (records := self._drawn_records()) is not None:
-            of_records = Draws(key, columns, (records.identity, context), mixed)
+            of_records = Draws(key, columns, (records.identity, context), mixing)
         if columns and self.persons is not None:
-            of_persons = Draws(key, columns, ("text", context, PERSON_DRAWS, *self.roles.person), mixed)
+            of_persons = Draws(key, columns, ("text", context, PERSON_DRAWS, *self.roles.person), mixing)
         keys = {name: data for place in self._pseudonym_keys for name, data in place.items()}
         drawing = records, of_records, self.persons, of_persons
-        made = NoisyRows(self.noisy, self._kept(), *drawing, keys)
-        table = source_of(engine, self.rows).keep_rows(engine, made.select, made.keys(), step="noisy")
+        rows = NoisyRows(self.noisy, self._kept_values(), *drawing, keys)
+        table = source_of(engine, self.rows).keep_rows(engine, rows.select, rows.keys(), step="noisy")
         if self.outside:
             assert self.placed is not None
             working = {name: work for work, name in self._outputs()}
-            self.written = self.placed.write_drawn(source_of(engine, table), working)
+            self.release_rows = self.placed.write_drawn(source_of(engine, table), working)
         return table
 
     def _drawn_records(self) -> RecordKey | None:
-        """Say by what records are known that get draws of their own; None where only persons get them."""
+        """Say by what key records get draws of their own; None where only persons get draws."""
         if self.persons is not None and not self.persons.varying:
             return None
         if self.records is None:
@@ -259,13 +260,13 @@ class RandomizeRun(Run[Table]):
             Kept(n, pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
         ]
 
-    def _kept(self) -> list[Sql]:
-        """Give what is kept as the noisy rows hold it, text as numbers if it pays."""
+    def _kept_values(self) -> list[Sql]:
+        """Give the kept columns as the noisy rows hold them, text as numbers if it pays."""
         values: dict[str, Sql] = {item.name: item.expression for item in self.kept}
         if self.outside:
-            read = [item for item in self.engine.columns(self.table) if item.name in values]
-            exact = exact_values(self.engine, self.table, read)
-            values = {name: replaced(value, exact) for name, value in values.items()}
+            columns = [item for item in self.engine.columns(self.table) if item.name in values]
+            exact = exact_values(self.engine, self.table, columns)
+            values = {name: with_columns(value, exact) for name, value in values.items()}
         elif self.persons is None:
             texts = self.kept[: len(self.carried)]
             self.packed = packed_text(self.engine, self.rows, texts, self.columns, self.number)
@@ -273,30 +274,30 @@ class RandomizeRun(Run[Table]):
         return [values[item.name] for item in self.kept]
 
     def _notice(self) -> None:
-        if not self._drawn:
+        if not self._drawn_columns:
             return
         records = self._drawn_records()
         identity = "text" if records is None else records.identity
         texts = key_notices(self.noise_key, self.request.key_file, identity)
-        for text in (*texts, *self._repeated()):
+        for text in (*texts, *self._repetitions()):
             self.progress.notice(text)
 
-    def _repeated(self) -> Iterator[str]:
+    def _repetitions(self) -> Iterator[str]:
         """Tell of earlier releases with other noise: the mean of both is nearer the truth."""
-        noises = {it.column.name: as_json(it.noise) for it in self._drawn}
+        noises = {it.column.name: as_json(it.noise) for it in self._drawn_columns}
         key = self.noise_key
         mine = [key.fingerprint, self.roles.record, list(self.roles.person) or None]
         for row in others_of(self.engine, self.engine.find(self.source), ""):
             if row.method != "randomize":
                 continue
             earlier = row.parameters.get("noise", {})
-            known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
-            same_key = key.fingerprint is not None and known == mine
+            theirs = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
+            same_key = key.fingerprint is not None and theirs == mine
             before = {name for name in noises if earlier.get(name, {"kind": "cells"})["kind"] != "cells"}
-            repeated = [n for n in noises if n in before and not (same_key and earlier[n] == noises[n])]
-            if repeated:
+            names = [n for n in noises if n in before and not (same_key and earlier[n] == noises[n])]
+            if names:
                 yield (
-                    f"{', '.join(repeated)} of this table was randomized before, with other noise: anyone "
+                    f"{', '.join(names)} of this table was randomized before, with other noise: anyone "
                     f"who has both this release and {row.release} can average noise away. Publish only one "
                     "of them, or repeat the noise with the same --key-file, --record, --person and --noise."
                 )
@@ -306,20 +307,20 @@ class RandomizeRun(Run[Table]):
         counts = [sql("count(*) - count({r})", r=column(f"r{place}", "s")) for place in places]
         query = "SELECT {counts} FROM {rows}"
         (missing,) = aggregated(self.engine, table, query, step="nulls", counts=counts)
-        found = [f"{n} records of {it.column.name}" for it, n in zip(self.noisy, missing, strict=True) if n]
-        if found:
+        texts = [f"{n} records of {it.column.name}" for it, n in zip(self.noisy, missing, strict=True) if n]
+        if texts:
             self.progress.notice(
-                f"NULL stays NULL, so that it is known who has no value: {', '.join(found)}."
+                f"NULL stays NULL, so that it is known who has no value: {', '.join(texts)}."
             )
 
     def _mixing(self) -> Floats:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
-        numbers = [it for it in self.noisy if it.added is not None]
-        read = sql("SELECT {x} FROM {rows} AS s", x=originals(numbers), rows=self.rows)
-        table = self.engine.materialize("numbers", read)
+        numbers = [it for it in self.noisy if it.additive is not None]
+        select = sql("SELECT {x} FROM {rows} AS s", x=originals(numbers), rows=self.rows)
+        table = self.engine.materialize("numbers", select)
         values = [column(f"x{place}") for place in range(len(numbers))]
-        found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
-        return np.round(found, 9)
+        deviations = [deviation(it.additive) for it in numbers if it.additive]
+        return np.round(mixing_matrix(self.engine, table, values, deviations), 9)
 
     def _outputs(self) -> list[tuple[str, str]]:
         """Give the working name and the released name of each column."""
@@ -342,10 +343,10 @@ class RandomizeRun(Run[Table]):
         else:
             select = ordered_rows(table, outputs)
         parameters = self._parameters()
-        columns = tuple(self._released(name) for _, name in outputs)
-        moments = moments_of(engine, table, [f"r{place}" for place, _ in self._added])
+        columns = tuple(self._released_column(name) for _, name in outputs)
+        moments = moments_of(engine, table, [f"r{place}" for place, _ in self._additive])
         kinds = {item.name: item for item in engine.columns(table)}
-        shown = {it.column.name: kinds[f"r{n}"] for n, it in enumerate(self.noisy) if it.added is None}
+        discrete = {it.column.name: kinds[f"r{n}"] for n, it in enumerate(self.noisy) if it.additive is None}
         return Draft(
             name=self.request.into,
             method="randomize",
@@ -356,18 +357,18 @@ class RandomizeRun(Run[Table]):
             number=self.number,
             stepwise=False,
             measures=tuple(self.measures),
-            marginals={name: value_counts(engine, table, item) for name, item in shown.items()},
-            moments={self.noisy[place].column.name: moments[f"r{place}"] for place, _ in self._added},
-            accept=lambda rows: self._accepted(rows, columns, parameters, table),
+            marginals={name: value_counts(engine, table, item) for name, item in discrete.items()},
+            moments={self.noisy[place].column.name: moments[f"r{place}"] for place, _ in self._additive},
+            accept=lambda rows: self._accept(rows, columns, parameters, table),
             outside=self.outside,
         )
 
     @property
-    def _added(self) -> list[tuple[int, AdditiveNoise]]:
+    def _additive(self) -> list[tuple[int, AdditiveNoise]]:
         """The places of the columns to which noise is added, and their noise."""
-        return [(place, it.added) for place, it in enumerate(self.noisy) if it.added is not None]
+        return [(place, it.additive) for place, it in enumerate(self.noisy) if it.additive is not None]
 
-    def _released(self, name: str) -> ReleasedColumn:
+    def _released_column(self, name: str) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
         noises = {it.column.name: as_text(it.noise) for it in self.noisy}
@@ -390,23 +391,23 @@ class RandomizeRun(Run[Table]):
 
     # -- measures and the audit -----------------------------------------------------------------
 
-    def _measures(self, table: Table, mixed: Floats | None) -> list[MeasureRow]:
+    def _measures(self, table: Table, mixing: Floats | None) -> list[MeasureRow]:
         measures = column_measures(self.engine, table, self.noisy, self.number)
-        noises = {self.noisy[place].column.name: noise for place, noise in self._added}
-        released, original = ([column(f"{x}{place}", "s") for place, _ in self._added] for x in "rx")
-        attack = filter_attack(self.engine, table, noises, released, original, mixed)
+        noises = {self.noisy[place].column.name: noise for place, noise in self._additive}
+        released, original = ([column(f"{x}{place}", "s") for place, _ in self._additive] for x in "rx")
+        attack = filter_attack(self.engine, table, noises, released, original, mixing)
         if attack is not None:
             measures += attack.measures
             if attack.warning is not None:
                 self.progress.warn(attack.warning)
         if self.persons is not None:
-            removed = averaging_attack(self.engine, table, self.noisy)
-            for text in person_notices(self.persons, self.noisy, removed):
+            shares = averaging_attack(self.engine, table, self.noisy)
+            for text in person_notices(self.persons, self.noisy, shares):
                 self.progress.notice(text)
-            measures += [(f"{MEASURE}: {name}", None, share) for name, share in removed.items()]
+            measures += [(f"{MEASURE}: {name}", None, share) for name, share in shares.items()]
         return measures
 
-    def _accepted(
+    def _accept(
         self,
         rows: exp.Select,
         columns: Sequence[ReleasedColumn],
@@ -419,12 +420,12 @@ class RandomizeRun(Run[Table]):
             parameters=parameters["noise"],
             columns=self.columns,
             carried=self.carried,
-            owned=self._owned(table),
+            owned=self._owned_rows(table),
         )
         unchanged = [self.columns[name] for name in self.carried]
-        released = self.written if self.outside else self.engine.overlay(rows)
-        audit = accept_randomized(self.engine, self.rows, released, promise)
-        accept_pseudonyms(self.engine, self.rows, released, self.roles.pseudonyms, unchanged)
+        release_table = self.release_rows if self.outside else self.engine.overlay(rows)
+        audit = accept_randomized(self.engine, self.rows, release_table, promise)
+        accept_pseudonyms(self.engine, self.rows, release_table, self.roles.pseudonyms, unchanged)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "
@@ -432,15 +433,15 @@ class RandomizeRun(Run[Table]):
             )
         return list(moment_measures(audit.before.moments, audit.after.moments))
 
-    def _owned(self, table: Table) -> OwnedRows | None:
+    def _owned_rows(self, table: Table) -> OwnedRows | None:
         """Say whose each noisy row is, for the audit alone; None where no person gets a draw."""
-        if self.persons is None or not self._drawn:
+        if self.persons is None or not self._drawn_columns:
             return None
-        named = {name: work for work, name in self._outputs() if name not in self.roles.pseudonyms}
-        return OwnedRows(table, column(WHO, "s"), self.persons.who, named)
+        columns = {name: work for work, name in self._outputs() if name not in self.roles.pseudonyms}
+        return OwnedRows(table, column(WHO, "s"), self.persons.who, columns)
 
 
-def replaced(value: Sql, columns: Mapping[str, exp.Expression]) -> exp.Expression:
+def with_columns(value: Sql, columns: Mapping[str, exp.Expression]) -> exp.Expression:
     """Put other expressions in the place of the columns of ``s``."""
 
     def put(node: exp.Expression) -> exp.Expression:
@@ -452,13 +453,13 @@ def replaced(value: Sql, columns: Mapping[str, exp.Expression]) -> exp.Expressio
 
 
 def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
-    uniform = [asked.column for asked in roles.asked if asked.kind == "uniform"]
+    uniform = [spec.column for spec in roles.specs if spec.kind == "uniform"]
     if uniform:
         raise InvalidOption(
             f"The noise of {uniform[0]!r} cannot be correlated: a mix of uniform noise is not uniform.",
             f"Give --noise '{uniform[0]}=gaussian 100%', or leave out --correlated.",
         )
-    if sum(asked.kind == "gaussian" for asked in roles.asked) < 2:
+    if sum(spec.kind == "gaussian" for spec in roles.specs) < 2:
         raise InvalidOption(
             "Fewer than two columns get Gaussian noise, so there is nothing to correlate.",
             "Leave out --correlated.",
@@ -467,41 +468,41 @@ def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizeRoles(Roles):
-    asked: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
+    specs: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
     # the column by which records are told apart, whether or not it is released; None for rows
     record: str | None
 
     @property
     def own_treatments(self) -> Treatments:
-        cells = tuple(asked.column for asked in self.asked if asked.kind == "cells")
-        return ("discretized", cells), ("randomized", tuple(asked.column for asked in self.asked))
+        cells = tuple(spec.column for spec in self.specs if spec.kind == "cells")
+        return ("discretized", cells), ("randomized", tuple(spec.column for spec in self.specs))
 
 
 def assign_randomize_roles(
     columns: Sequence[Column], request: RandomizeRequest, *, table: str
 ) -> RandomizeRoles:
     names = [item.name for item in columns]
-    read = parse_all_noise(request.noise)
-    if not read:
+    specs = parse_all_noise(request.noise)
+    if not specs:
         raise InvalidOption(
             "No column is to be randomized.", "Give --noise 'salary=gaussian 100%', for instance."
         )
-    randomized = resolve_all([asked.column for asked in read], names, table=table)
-    found = {name: replace(asked, column=name) for name, asked in zip(randomized, read, strict=True)}
+    randomized = resolve_all([spec.column for spec in specs], names, table=table)
+    by_name = {name: replace(spec, column=name) for name, spec in zip(randomized, specs, strict=True)}
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
-    chosen = None if request.class_column is None else resolve(request.class_column, names, table=table)
+    class_column = None if request.class_column is None else resolve(request.class_column, names, table=table)
     kept = resolve_all(request.keep, names, table=table)
     roles = RandomizeRoles(
-        asked=tuple(found[name] for name in names if name in found),
-        class_column=chosen,
-        kept=tuple(name for name in names if name in kept and name != chosen),
+        specs=tuple(by_name[name] for name in names if name in by_name),
+        class_column=class_column,
+        kept=tuple(name for name in names if name in kept and name != class_column),
         pseudonyms=pseudonyms,
         dropped=dropped,
         record=None if request.record is None else resolve(request.record, names, table=table),
         person=person_columns(request.person, columns, count=request.count_column, table=table),
     )
-    shared = () if chosen is None else (chosen,)
-    roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])
+    classes = () if class_column is None else (class_column,)
+    roles.refuse_two([("randomized", randomized), ("the class", classes), ("kept", roles.kept)])
     return roles
 
 

@@ -27,13 +27,13 @@ from ppdm_sql.methods.perturbation.noise import (
     as_text,
     noise_kind,
     noise_of,
-    shown_values,
+    released_values,
 )
 from ppdm_sql.methods.perturbation.privacy_measures import ConditionalPrivacy, conditional_privacy
 from ppdm_sql.methods.perturbation.reconstruction import (
+    Estimates,
     Form,
     Grid,
-    Reconstructed,
     category_kernel,
     grid_for,
     invert_randomization,
@@ -60,7 +60,7 @@ def reconstruct(
 
 
 class ReconstructRun:
-    """One run: checked when made, then counted, iterated and written."""
+    """One run: options are checked when it is made, then it counts, iterates and writes."""
 
     def __init__(self, engine: Engine, source: str, options: ReconstructRequest, progress: Progress) -> None:
         engine.require_autocommit()
@@ -73,21 +73,21 @@ class ReconstructRun:
         self.noise = self._noise(names)
 
     def _noise(self, names: Sequence[str]) -> dict[str, Noise]:
-        wanted = resolve_all(self.options.columns, names, table=self.source)
-        if self.by in wanted:
+        columns = resolve_all(self.options.columns, names, table=self.source)
+        if self.by in columns:
             raise ColumnRoleError(
                 f"Column {self.by!r} is to be reconstructed and is the class, too.",
                 "Name it with --column or with --by-class.",
             )
-        known = noise_of(self.engine, self.source, self.options.noise, self.options.ranges)
-        for name in wanted:
-            if name not in known:
+        all_noise = noise_of(self.engine, self.source, self.options.noise, self.options.ranges)
+        for name in columns:
+            if name not in all_noise:
                 raise InvalidOption(
                     f"The noise of column {name!r} is not known.",
                     f"Give it, such as {option_for('--noise', name, 'gaussian 2500')} "
                     f"{option_for('--range', name, '20000,150000')}.",
                 )
-        noises = {name: known[name] for name in wanted or known if name != self.by}
+        noises = {name: all_noise[name] for name in columns or all_noise if name != self.by}
         if not noises:
             raise InvalidOption(
                 f"No noise is known but that of the class column {self.by!r}.",
@@ -100,67 +100,67 @@ class ReconstructRun:
         target = Table(self.options.into, place.schema, place.catalog)
         try:
             with self.engine.workspace():
-                done, classes = self.estimate()
-                write_table(self.engine, target, done, classes)
-                for text in done.notices():
+                result, classes = self.estimate()
+                write_table(self.engine, target, result, classes)
+                for text in result.notices():
                     self.progress.notice(text)
-                for text in done.unconverged():
+                for text in result.unconverged():
                     warn(self.progress, text)
-                return done
+                return result
         finally:
             self.progress.stop()
 
     def estimate(self) -> tuple[Reconstruction, Table | None]:
         """Count and iterate, but write nothing; inside a workspace. Give the classes, too, if any."""
         self.progress.start(f"counting {self.source}")
-        wanted, columns = {*self.noise, self.by}, self.engine.columns(self.table)
+        names, columns = {*self.noise, self.by}, self.engine.columns(self.table)
         # GROUP BY would merge texts that differ but are equal by a collation
-        texts = [item for item in columns if item.name in wanted and item.type == "VARCHAR"]
+        texts = [item for item in columns if item.name in names and item.type == "VARCHAR"]
         rows, grids = exact_table(self.engine, self.table, texts), self._grids()
         bins: dict[str, Bins] = {
             name: observed_grid(noise, grids[name])
             if isinstance(noise, AdditiveNoise)
-            else shown_values(noise)
+            else released_values(noise)
             for name, noise in self.noise.items()
         }
-        counted = histograms(self.engine, rows, bins, self.by)
+        counts = histograms(self.engine, rows, bins, self.by)
         self.progress.start("reconstructing")
-        distributions = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
-        return Reconstruction(self.options.into, tuple(distributions), self.by), counted.codes
+        distributions = [each for n in self.noise for each in self._distributions(n, grids.get(n), counts)]
+        return Reconstruction(self.options.into, tuple(distributions), self.by), counts.codes
 
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""
-        added = {name: n for name, n in self.noise.items() if isinstance(n, AdditiveNoise)}
+        additive = {name: n for name, n in self.noise.items() if isinstance(n, AdditiveNoise)}
         intervals = self.options.intervals
-        records = 0 if intervals or not added else count_values(self.engine, self.table, list(added))
-        return {name: grid_for(noise, records, intervals) for name, noise in added.items()}
+        records = 0 if intervals or not additive else count_values(self.engine, self.table, list(additive))
+        return {name: grid_for(noise, records, intervals) for name, noise in additive.items()}
 
-    def _distributions(self, name: str, grid: Grid | None, counted: Histograms) -> list[Distribution]:
+    def _distributions(self, name: str, grid: Grid | None, counts: Histograms) -> list[Distribution]:
         """Reconstruct one column, class by class; classes without a value are left out."""
-        counts, noise = counted.found[name], self.noise[name]
-        self._check_counts(name, counts)
-        live = [code for code, histogram in enumerate(counts) if histogram.counts.any()]
-        if missing := len(counts) - len(live):
+        by_class, noise = counts.by_column[name], self.noise[name]
+        self._check_counts(name, by_class)
+        live = [code for code, histogram in enumerate(by_class) if histogram.counts.any()]
+        if missing := len(by_class) - len(live):
             self.progress.notice(
-                f"{name}: {missing} of {len(counts)} classes have no values and no distribution."
+                f"{name}: {missing} of {len(by_class)} classes have no values and no distribution."
             )
-        estimated, negative = self._estimated(noise, grid, np.stack([counts[code].counts for code in live]))
+        estimates, negative = self._estimate(noise, grid, np.stack([by_class[code].counts for code in live]))
         return [
             Distribution(
                 attribute=name,
-                class_value=counted.classes[code],
+                class_value=counts.classes[code],
                 class_code=code,
                 noise=noise,
                 edges=_edges(noise, grid),
                 values=noise.values if isinstance(noise, Retain) else (),
-                probabilities=estimated.probabilities[place],
-                records=int(counts[code].counts.sum()),
-                outside=counts[code].outside,
-                nulls=counts[code].nulls,
-                iterations=int(estimated.iterations[place]),
-                converged=bool(estimated.converged[place]),
+                probabilities=estimates.probabilities[place],
+                records=int(by_class[code].counts.sum()),
+                outside=by_class[code].outside,
+                nulls=by_class[code].nulls,
+                iterations=int(estimates.iterations[place]),
+                converged=bool(estimates.converged[place]),
                 negative=int(negative[place]),
-                remaining=conditional_privacy(noise, grid, estimated.probabilities[place]),
+                remaining=conditional_privacy(noise, grid, estimates.probabilities[place]),
             )
             for place, code in enumerate(live)
         ]
@@ -178,7 +178,7 @@ class ReconstructRun:
         if not values:
             raise InvalidSource(f"Column {name!r} of {self.source} has no values.", "Name another column.")
 
-    def _estimated(self, noise: Noise, grid: Grid | None, counts: Floats) -> tuple[Reconstructed, Floats]:
+    def _estimate(self, noise: Noise, grid: Grid | None, counts: Floats) -> tuple[Estimates, Floats]:
         """Estimate the distributions, a row each, and count the categories estimated below 0."""
         options = self.options
         none = np.zeros(len(counts))
@@ -209,15 +209,15 @@ def _edges(noise: Noise, grid: Grid | None) -> Floats | None:
     return edges
 
 
-def _exact(probabilities: Floats) -> Reconstructed:
+def _exact(probabilities: Floats) -> Estimates:
     size = len(probabilities)
-    return Reconstructed(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
+    return Estimates(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
 
 
 Row = tuple[str | float | None, ...]
 CRITERION, CAP_REACHED, EXACT = "chi-square criterion", "cap", "none needed"
 """What stopped an iteration; cells and inverted matrices need none."""
-_COUNTED = ("nulls", "outside", "negative")
+_COUNTS = ("nulls", "outside", "negative")
 _ROWS = {
     "position": "BIGINT",
     "attribute": "VARCHAR",
@@ -307,7 +307,7 @@ class Reconstruction(Result):
         numbers = any(item.edges is not None for item in self.distributions)
         categories = any(item.edges is None for item in self.distributions)
         several = len({item.attribute for item in self.distributions}) > 1
-        wanted = {
+        columns = {
             "attribute": several,
             "lower": numbers,
             "upper": numbers,
@@ -316,7 +316,7 @@ class Reconstruction(Result):
             "records": True,
             "class": self.by_class is not None,
         }
-        return tuple(name for name, there in wanted.items() if there)
+        return tuple(name for name, there in columns.items() if there)
 
     def rows(self) -> list[Row]:
         """Give the rows of the table, the class as text."""
@@ -328,32 +328,32 @@ class Reconstruction(Result):
     def tables(self) -> list[ResultTable]:
         """Give the distributions, how each was found, and the privacy that remains."""
         runs: list[Row] = []
-        left: list[Row] = []
+        privacy: list[Row] = []
         for f in self.distributions:
             how = (f.iterations, f.stopped, f.negative, as_text(f.noise))
             runs.append((f.records, f.nulls, f.outside, len(f.probabilities), *how))
-            left.append(astuple(f.remaining))
-        counted = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
-        measured = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
+            privacy.append(astuple(f.remaining))
+        details = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
+        measures = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
         return [
             ResultTable("Distribution", self.shown, self.rows(), {"probability": SHARE}),
-            self._titled("Reconstruction", counted, runs),
-            self._titled("Privacy by entropy", measured, left),
+            self._full_table("Reconstruction", details, runs),
+            self._full_table("Privacy by entropy", measures, privacy),
         ]
 
-    def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> ResultTable:
+    def _full_table(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> ResultTable:
         classes = ("class",) if self.by_class is not None else ()
-        titled = [
+        full_rows = [
             (f.attribute, *((f.class_value,) if classes else ()), *row)
             for f, row in zip(self.distributions, rows, strict=True)
         ]
-        return ResultTable(title, ("column", *classes, *names), list(titled))
+        return ResultTable(title, ("column", *classes, *names), list(full_rows))
 
     def notices(self) -> list[str]:
         return [text for name in self._attributes() for text in self._notices(name)]
 
     def unconverged(self) -> list[str]:
-        """Say where the iterations did not come as far as was asked."""
+        """Say where the cap stopped iterations."""
         texts = []
         for name in self._attributes():
             of = [item for item in self.distributions if item.attribute == name]
@@ -369,7 +369,7 @@ class Reconstruction(Result):
 
     def _notices(self, name: str) -> list[str]:
         of = [item for item in self.distributions if item.attribute == name]
-        nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
+        nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTS)
         beyond = (
             "lie farther out than the noise takes any value of the range; they count to the end intervals"
             if isinstance(of[0].noise, AdditiveNoise)
@@ -383,25 +383,25 @@ class Reconstruction(Result):
         return [text for text, number in texts.items() if number]
 
 
-def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
+def write_table(engine: Engine, target: Table, result: Reconstruction, classes: Table | None) -> None:
     """Make the table of a reconstruction, with comments, all of it or nothing; ``classes`` has the codes."""
-    distributions = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
+    distributions = [(f.attribute, f.class_code, *row) for f in result.distributions for row in f.rows()]
     rows = [(position, *row) for position, row in enumerate(distributions)]
     lists = {name: [row[place] for row in rows] for place, name in enumerate(_ROWS)}
-    made = engine.materialize("distribution", rows_of_lists(**_ROWS), lists)
-    columns = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
+    table = engine.materialize("distribution", rows_of_lists(**_ROWS), lists)
+    columns = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in result.shown)
     join = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
-    select = f"SELECT {columns} FROM {made} AS d{join} ORDER BY d.position"
+    select = f"SELECT {columns} FROM {table} AS d{join} ORDER BY d.position"
     with engine.transaction():
         engine.write(create_table(target, select), step="reconstruct")
-        engine.write(joined(_comments(target, done), ";\n"), step="comment")
+        engine.write(joined(_comments(target, result), ";\n"), step="comment")
 
 
-def _comments(target: Table, done: Reconstruction) -> list[Statement]:
-    noise = {f.attribute: f"{f.attribute}: {as_text(f.noise)}" for f in done.distributions}
-    made = f"Distribution behind noise, reconstructed by ppdm-sql {__version__}; {'; '.join(noise.values())}"
-    said = [sql("COMMENT ON TABLE {t} IS {text}", t=target, text=literal(made))]
-    for name in done.shown:
+def _comments(target: Table, result: Reconstruction) -> list[Statement]:
+    noise = {f.attribute: f"{f.attribute}: {as_text(f.noise)}" for f in result.distributions}
+    text = f"Distribution behind noise, reconstructed by ppdm-sql {__version__}; {'; '.join(noise.values())}"
+    comments = [sql("COMMENT ON TABLE {t} IS {text}", t=target, text=literal(text))]
+    for name in result.shown:
         comment = "COMMENT ON COLUMN {t}.{c} IS {text}"
-        said.append(sql(comment, t=target, c=column(name), text=literal(_COLUMN_COMMENTS[name])))
-    return said
+        comments.append(sql(comment, t=target, c=column(name), text=literal(_COLUMN_COMMENTS[name])))
+    return comments

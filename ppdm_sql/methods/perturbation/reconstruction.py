@@ -28,7 +28,7 @@ BLOCK = 512
 
 
 @dataclass(frozen=True)
-class Reconstructed:
+class Estimates:
     probabilities: Floats  # of each cell of the original value (columns); rows sum to 1
     iterations: NDArray[np.int64]  # steps that were made for each
     # for each, whether the chi-square criterion stopped the iteration, not the cap
@@ -37,7 +37,7 @@ class Reconstructed:
 
 def reconstruct_distributions(
     counts: ArrayLike, kernel: Floats, *, fraction: float = FRACTION, cap: int = CAP
-) -> Reconstructed:
+) -> Estimates:
     """Find the distributions over the original cells that explain noisy counts, by one kernel.
 
     The iteration starts with uniform distributions. Each stops by itself, once
@@ -50,7 +50,7 @@ def reconstruct_distributions(
     _check(fraction, cap)
     rows = fold_unreachable(counts, kernel)
     records, cells = rows.sum(axis=1), kernel.shape[1]
-    result = Reconstructed(
+    result = Estimates(
         np.full((len(rows), cells), 1.0 / cells),
         np.zeros(len(rows), dtype=np.int64),
         np.ones(len(rows), dtype=np.bool_),
@@ -68,15 +68,15 @@ def _iterate(
     kernel: Floats,
     limit: float,
     cap: int,
-    result: Reconstructed,
+    result: Estimates,
     places: NDArray[np.int64],
 ) -> None:
-    """Iterate on the distributions at some places, and put into ``found`` each that stops."""
+    """Iterate on the distributions at some places, and put into ``result`` each that stops."""
     of, before = records[places], result.probabilities[places]
     shares = rows[places] / of[:, None]
     # noisy cells without records add nothing to the sum of equation 3, and need no row of the kernel
-    seen = shares.any(axis=0)
-    shares, kernel = shares[:, seen], np.ascontiguousarray(kernel[seen])
+    nonempty = shares.any(axis=0)
+    shares, kernel = shares[:, nonempty], np.ascontiguousarray(kernel[nonempty])
     for number in range(1, cap + 1):
         after = bayes_step(shares, kernel, before)
         # the paper compares successive estimates by chi-square: whether the noisy values look as expected
@@ -86,11 +86,11 @@ def _iterate(
         if number < cap and not stops.any():
             continue
         ends = stops | (number == cap)
-        done = places[ends]
-        result.probabilities[done], result.iterations[done] = after[ends], number
-        result.converged[done] = stops[ends]
+        final = places[ends]
+        result.probabilities[final], result.iterations[final] = after[ends], number
+        result.converged[final] = stops[ends]
         logger.info(
-            "round %d: %d distributions estimated, %d left", number, len(done), len(places) - len(done)
+            "round %d: %d distributions estimated, %d left", number, len(final), len(places) - len(final)
         )
         places, shares, of, before = places[~ends], shares[~ends], of[~ends], after[~ends]
         if not len(places):
@@ -112,13 +112,13 @@ def _change(before: Floats, after: Floats) -> Floats:
 
 def fold_unreachable(counts: ArrayLike, kernel: Floats) -> Floats:
     """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches."""
-    moved = np.array(counts, dtype=np.float64)
-    reached = kernel.max(axis=1) > 0
-    near = np.flatnonzero(reached)
-    for cell in np.flatnonzero(~reached & moved.any(axis=0)):
-        moved[:, near[np.abs(near - cell).argmin()]] += moved[:, cell]
-        moved[:, cell] = 0.0
-    return moved
+    rows = np.array(counts, dtype=np.float64)
+    reachable = kernel.max(axis=1) > 0
+    near = np.flatnonzero(reachable)
+    for cell in np.flatnonzero(~reachable & rows.any(axis=0)):
+        rows[:, near[np.abs(near - cell).argmin()]] += rows[:, cell]
+        rows[:, cell] = 0.0
+    return rows
 
 
 @cache
@@ -195,14 +195,14 @@ def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -
     """
     if intervals is not None and intervals < 1:
         raise InvalidOption(f"{intervals} is not a number of intervals.", "Give at least 1, or leave it out.")
-    wanted = intervals or min(max(records // POINTS, FEWEST), MOST)
+    number = intervals or min(max(records // POINTS, FEWEST), MOST)
     low, high = noise.domain.lower, noise.domain.upper
     if noise.domain.whole:
         first, values = math.floor(low), math.ceil(high) - math.floor(low) + 1
-        wanted = values if intervals is None and values <= MOST else wanted
-        width = math.ceil(values / wanted)
+        number = values if intervals is None and values <= MOST else number
+        width = math.ceil(values / number)
         return Grid(first - 0.5, float(width), math.ceil(values / width))
-    return Grid(low, (high - low) / wanted, wanted)
+    return Grid(low, (high - low) / number, number)
 
 
 def observed_grid(noise: AdditiveNoise, grid: Grid) -> Grid:
@@ -259,8 +259,8 @@ def shift_probabilities(
 
 def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Floats:
     """Give the probability that a value, spread evenly in its cell, moves up by so many cells or more."""
-    rest = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
-    return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (rest[0] - rest[1]) / width)
+    excess = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
+    return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (excess[0] - excess[1]) / width)
 
 
 def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Floats:

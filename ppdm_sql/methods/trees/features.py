@@ -22,7 +22,7 @@ from ppdm_sql.methods.perturbation.noise import (
     Noise,
     Uniform,
     as_text,
-    domains_given,
+    domains_of,
     is_whole,
     noise_of,
     value_counts,
@@ -114,7 +114,7 @@ def features(
     # elsewhere, equal values have equal texts once they are grouped, and other collations are refused
     rows = table if is_stand_in(engine, table) else exact_table(engine, table, texts)
     noise = _noise(engine, source, request)
-    domains = domains_given(request.ranges, list(columns.values()), table=source)
+    domains = domains_of(request.ranges, list(columns.values()), table=source)
     names = [name for name in columns if name in chosen or (not chosen and name != label)]
     numbers = [name for name in names if is_number(columns[name].type)]
     every, records, bounds = _statistics(engine, rows, label, numbers)

@@ -55,7 +55,7 @@ def test_histograms_are_equal(ledger: Database, both: tuple[str, str], by: str |
             counted = histograms(engine, engine.find(name), bins, by)
         cells = {
             name: [(each.counts.tolist(), each.outside, each.nulls) for each in items]
-            for name, items in counted.found.items()
+            for name, items in counted.by_column.items()
         }
         found.append((cells, counted.classes))
     assert found[0] == found[1]

@@ -111,7 +111,7 @@ def test_classes_are_balanced_to_the_record(size: int) -> None:
 
 
 def test_a_seed_gives_the_same_table_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agrawal, "MOST_DRAWN", 3_000)
+    monkeypatch.setattr(agrawal, "MOST_CANDIDATES", 3_000)
     tables = []
     for threads in (1, 4):
         con = duckdb.connect(config={"threads": threads})

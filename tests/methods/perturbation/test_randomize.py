@@ -407,8 +407,8 @@ def test_verify_sees_what_was_changed(con: duckdb.DuckDBPyConnection, statement:
 
 def faulty(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Let draws come out changed."""
-    drawn = Draws._drawn
-    monkeypatch.setattr(Draws, "_drawn", lambda *given: change.format(z=f"({drawn(*given)})"))
+    drawn = Draws._draw
+    monkeypatch.setattr(Draws, "_draw", lambda *given: change.format(z=f"({drawn(*given)})"))
 
 
 FAULTS = {

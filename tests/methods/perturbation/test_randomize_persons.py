@@ -229,7 +229,7 @@ FAULTS: dict[str, tuple[tuple[Any, str, Callable[[Any], Any]], str]] = {
     "one draw for all": (changed("x1 + 3.5 AS r1"), "variance of 'pay'"),
     "other rows": ((run_module, "ordered_rows", OTHER_ROWS), "not those of which it is known"),
     "rows of somebody else": (
-        (RandomizeRun, "_owned", mistold),
+        (RandomizeRun, "_owned_rows", mistold),
         "persons have other rows than in the source",
     ),
 }

@@ -98,7 +98,7 @@ def test_counts_in_sql_are_those_of_numpy(con: duckdb.DuckDBPyConnection, noise:
     for place, good in enumerate((False, True)):
         values = np.array([pay for (pay,) in rows(con, f"pay FROM t WHERE good = {good}")])
         expected = oracle.histogram(values, grid.lower, grid.width, grid.cells)
-        assert found.found["pay"][place].counts.tolist() == expected.tolist()
+        assert found.by_column["pay"][place].counts.tolist() == expected.tolist()
     assert found.classes == ("false", "true")
 
 
@@ -114,7 +114,7 @@ def test_any_numbers_are_counted_once(values: list[float | None], grid: Grid) ->
         con.execute("INSERT INTO t SELECT unnest($x::DOUBLE[])", {"x": values})
         engine = Engine(con)
         with engine.workspace():
-            (found,) = histograms(engine, engine.find("t"), {"x": grid}).found["x"]
+            (found,) = histograms(engine, engine.find("t"), {"x": grid}).by_column["x"]
     numbers = np.array([x for x in values if x is not None and not np.isnan(x)], dtype=float)
     with np.errstate(over="ignore"):
         steps = np.floor((numbers - grid.lower) / grid.width)
