@@ -105,8 +105,8 @@ def features(
     """
     columns = {item.name: item for item in engine.columns(table)}
     label = resolve(request.class_column, list(columns), table=source)
-    chosen = resolve_all(request.columns, list(columns), table=source)
-    if label in chosen:
+    selection = resolve_all(request.columns, list(columns), table=source)
+    if label in selection:
         raise ColumnRoleError(
             f"Column {label!r} is the class and cannot be split too.", "Leave it out of --columns."
         )
@@ -115,7 +115,7 @@ def features(
     rows = table if is_stand_in(engine, table) else exact_table(engine, table, texts)
     noise = _noise(engine, source, request)
     domains = domains_of(request.ranges, list(columns.values()), table=source)
-    names = [name for name in columns if name in chosen or (not chosen and name != label)]
+    names = [name for name in columns if name in selection or (not selection and name != label)]
     numbers = [name for name in names if is_number(columns[name].type)]
     every, records, bounds = _statistics(engine, rows, label, numbers)
     if not records:
@@ -130,7 +130,7 @@ def features(
         try:
             usable.append(choice.feature(columns[name], noise.get(name)))
         except InvalidSource as error:
-            if chosen:
+            if selection:
                 raise
             progress.notice(f"Left out: {error.problem}")
     if request.mode in RECONSTRUCTED and all(feature.noise is None for feature in usable):
@@ -159,11 +159,11 @@ def _statistics(
     engine: Engine, table: Table, label: str, numbers: Sequence[str]
 ) -> tuple[int, int, dict[str, Bounds]]:
     """Count records and those with a class, of which it gives the bounds of the finite numbers."""
-    bounded = "min({v}) FILTER (WHERE {usable}), max({v}) FILTER (WHERE {usable})"
-    usable = "isfinite({v}) AND {label} IS NOT NULL"
+    bounds = "min({v}) FILTER (WHERE {usable}), max({v}) FILTER (WHERE {usable})"
+    condition = "isfinite({v}) AND {label} IS NOT NULL"
     of, values = column(label, "s"), [as_double(name) for name in numbers]
     items = [Statement("count(*)"), sql("count({label})", label=of)]
-    items += [sql(bounded, v=value, usable=sql(usable, v=value, label=of)) for value in values]
+    items += [sql(bounds, v=value, usable=sql(condition, v=value, label=of)) for value in values]
     ((every, records, *row),) = aggregated(
         engine, table, "SELECT {items} FROM {rows}", step="training_statistics", items=items
     )

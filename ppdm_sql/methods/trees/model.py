@@ -136,16 +136,16 @@ def children_of(nodes: Sequence[TreeNode]) -> list[list[TreeNode]]:
 # -- in words ---------------------------------------------------------------------------------------
 
 MOST_NAMED = 6
-"""So many categories are named; more are counted."""
+"""Categories that are named; more are only counted."""
 
 
 def words(tree: DecisionTree, node: TreeNode) -> str:
     """Say how records come to a node, and what is predicted for them if it is a leaf."""
-    way = f"{node.records} records" if node.parent is None else condition(tree.nodes[node.parent], node)
+    text = f"{node.records} records" if node.parent is None else condition(tree.nodes[node.parent], node)
     if not node.is_leaf:
-        return way
+        return text
     share = 100 * node.counts[node.label] / max(node.records, 1)
-    return f"{way}: {tree.classes[node.label]} ({share:.1f}% of {node.records})"
+    return f"{text}: {tree.classes[node.label]} ({share:.1f}% of {node.records})"
 
 
 def condition(parent: TreeNode, child: TreeNode) -> str:

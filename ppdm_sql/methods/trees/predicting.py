@@ -49,28 +49,28 @@ def decision(
         if node.parent is not None:
             sizes[node.parent] += sizes[node.id]
 
-    def written(node: TreeNode) -> Statement:
+    def case_of(node: TreeNode) -> Statement:
         whens = []
         while not node.is_leaf:
             smaller, larger = sorted(children[node.id], key=lambda child: sizes[child.id])
             goes = _goes(node, column_of(node.column or ""), left=smaller.side == "left")
-            whens.append(sql("WHEN {goes} THEN {below}", goes=goes, below=written(smaller)))
+            whens.append(sql("WHEN {goes} THEN {below}", goes=goes, below=case_of(smaller)))
             node = larger
         last = leaf(node)
         return sql("CASE {whens} ELSE {last} END", whens=joined(whens, " "), last=last) if whens else last
 
-    return written(nodes[0])
+    return case_of(nodes[0])
 
 
 def _goes(node: TreeNode, value: exp.Expression | Statement, *, left: bool) -> Statement:
     if node.cut is None:
         # letter by letter, as training does, whatever collation the column has
-        values = [literal(known) for known in node.values]
-        listed = sql("CAST({v} AS VARCHAR) COLLATE C IN ({values})", v=value, values=values)
-        return listed if left else sql("NOT {listed} OR {v} IS NULL", listed=listed, v=value)
-    way = "CAST({v} AS DOUBLE) < {cut}" if left else "CAST({v} AS DOUBLE) >= {cut}"
-    there = sql(way, v=value, cut=double(node.cut))
-    return sql("{there} OR {v} IS NULL", there=there, v=value) if left == node.null_left else there
+        values = [literal(text) for text in node.values]
+        among = sql("CAST({v} AS VARCHAR) COLLATE C IN ({values})", v=value, values=values)
+        return among if left else sql("NOT {among} OR {v} IS NULL", among=among, v=value)
+    comparison = "CAST({v} AS DOUBLE) < {cut}" if left else "CAST({v} AS DOUBLE) >= {cut}"
+    below = sql(comparison, v=value, cut=double(node.cut))
+    return sql("{below} OR {v} IS NULL", below=below, v=value) if left == node.null_left else below
 
 
 def class_of(tree: DecisionTree, column_of: ColumnOf) -> Statement:
@@ -88,19 +88,17 @@ def create_macro(tree: DecisionTree, macro: Table) -> str:
 # -- on tables --------------------------------------------------------------------------------------
 
 
-def columns_for(
-    engine: Engine, tree: DecisionTree, table: Table, wanted: Sequence[str] = ()
-) -> dict[str, str]:
-    """Find the columns that a tree uses, and those wanted, as a table spells them; refuse what it lacks."""
-    there = [item.name for item in engine.columns(table)]
-    folded = {name.lower() for name in there}
-    missing = [name for name in (*tree.used, *wanted) if name.lower() not in folded]
+def columns_for(engine: Engine, tree: DecisionTree, table: Table, more: Sequence[str] = ()) -> dict[str, str]:
+    """Find the columns that a tree uses, and more, as a table spells them; refuse what it lacks."""
+    names = [item.name for item in engine.columns(table)]
+    lower_names = {name.lower() for name in names}
+    missing = [name for name in (*tree.used, *more) if name.lower() not in lower_names]
     if missing:
         raise UnknownColumn(
             f"Table {table.name} lacks what the model needs: {', '.join(map(repr, missing))}.",
-            f"Its columns are: {choices(missing[0], there)}.",
+            f"Its columns are: {choices(missing[0], names)}.",
         )
-    return {name: resolve(name, there, table=table.name) for name in (*tree.used, *wanted)}
+    return {name: resolve(name, names, table=table.name) for name in (*tree.used, *more)}
 
 
 def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, ...]]:
@@ -129,7 +127,7 @@ def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[
         tree.nodes, lambda name: column(names[name], "s"), lambda node: sql("{label}", label=node.label)
     )
 
-    def counted(rows: Table, actual: Statement) -> Statement:
+    def count(rows: Table, actual: Statement) -> Statement:
         return sql(
             "SELECT actual, predicted, count(*) AS records "
             "FROM (SELECT {actual} AS actual, {predicted} AS predicted FROM {rows} AS s) AS r "
@@ -140,12 +138,12 @@ def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[
         )
 
     if not is_stand_in(engine, table):
-        return counted(table, sql("CAST({c} AS VARCHAR) COLLATE C", c=label))
+        return count(table, sql("CAST({c} AS VARCHAR) COLLATE C", c=label))
     types = {item.name: item.type for item in engine.columns(table)}
     _check_texts(tree, names, types)
     kind = types[names[tree.class_column]]
     columns = [Column("actual", kind), Column("predicted", "BIGINT"), Column("records", "BIGINT")]
-    query = over(lambda rows: counted(rows, sql("{c}", c=label)))
+    query = over(lambda rows: count(rows, sql("{c}", c=label)))
     few = source_of(engine, table).grouped(engine, query, columns, step="confusion")
     return sql("SELECT CAST(actual AS VARCHAR), predicted, records FROM {few}", few=few)
 
@@ -163,14 +161,14 @@ def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[st
             )
 
 
-def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predicted:
+def predict(engine: Engine, tree: DecisionTree, options: PredictOptions) -> Predicted:
     engine.require_autocommit()
-    into, name = asked.into, asked.column
-    source, place = engine.find(asked.table), check_free(engine, into)
+    into, name = options.into, options.column
+    source, place = engine.find(options.table), check_free(engine, into)
     names = columns_for(engine, tree, source)
-    there = [item.name for item in engine.columns(source)]
-    shown = there if asked.keep is None else resolve_all(asked.keep, there, table=source.name)
-    if name.lower() in {other.lower() for other in shown}:
+    present = [item.name for item in engine.columns(source)]
+    kept = present if options.keep is None else resolve_all(options.keep, present, table=source.name)
+    if name.lower() in {other.lower() for other in kept}:
         raise InvalidOption(
             f"Column {name!r} of {source.name} is called as that of the prediction.",
             "Give another name with --column.",
@@ -178,20 +176,20 @@ def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predic
     target, elsewhere = Table(into, place.schema, place.catalog), is_stand_in(engine, source)
     if elsewhere:
         _check_texts(tree, names, {item.name: item.type for item in engine.columns(source)})
-    with engine.workspace(), placing(engine, asked.to) as placed, engine.transaction():
+    with engine.workspace(), placing(engine, options.to) as placed, engine.transaction():
         predicted = class_of(tree, lambda used: column(names[used], "s"))
         if elsewhere:
             rows = source_of(engine, source)
-            _place(engine, rows, predicted, [*shown, name], target, _check_place(rows, placed))
+            _place(engine, rows, predicted, [*kept, name], target, _check_place(rows, placed))
         else:
-            copied = [
-                *(column(other, "s") for other in shown),
+            columns = [
+                *(column(other, "s") for other in kept),
                 sql("{p} AS {n}", p=predicted, n=column(name)),
             ]
-            create = "CREATE TABLE {target} AS SELECT {copied} FROM {source} AS s"
-            engine.write(sql(create, target=target, copied=copied, source=source), step="predict")
+            create = "CREATE TABLE {target} AS SELECT {columns} FROM {source} AS s"
+            engine.write(sql(create, target=target, columns=columns, source=source), step="predict")
             if placed is not None and not engine.dry:
-                placed.write_rows(PlacedRows.of_table(target, [*shown, name], None))
+                placed.write_rows(PlacedRows.of_table(target, [*kept, name], None))
                 placed.give_name()
         counting = bind("trees/predicted_classes", tables={"target": target}, columns={"predicted": [name]})
         counts = [] if engine.dry else engine.query(counting, step="predicted_classes")
@@ -220,9 +218,9 @@ def _place(
     outputs = {name: f"v{place}" for place, name in enumerate(names[:-1])} | {names[-1]: "predicted"}
 
     def classified(rows: Table) -> Statement:
-        copied = [sql("{c} AS v{p}", c=column(name, "s"), p=place) for place, name in enumerate(names[:-1])]
-        copied.append(sql("{p} AS predicted", p=predicted))
-        return sql("SELECT {copied} FROM {rows} AS s", copied=copied, rows=rows)
+        columns = [sql("{c} AS v{p}", c=column(name, "s"), p=place) for place, name in enumerate(names[:-1])]
+        columns.append(sql("{p} AS predicted", p=predicted))
+        return sql("SELECT {columns} FROM {rows} AS s", columns=columns, rows=rows)
 
     placed.write_drawn(selected_elsewhere(source, over(classified), step="predict"), outputs)
     if not engine.dry:

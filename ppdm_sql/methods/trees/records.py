@@ -68,11 +68,11 @@ class TrainingValues:
             sql("{c}::{t} AS v{p}", c=column(item.attribute.name, "s"), t=item.value_type, p=place)
             for place, item in enumerate(self.features)
         ]
-        read = "SELECT {values} FROM {rows} AS s WHERE {label} IS NOT NULL"
-        return sql(read, label=label, values=values, rows=rows)
+        query = "SELECT {values} FROM {rows} AS s WHERE {label} IS NOT NULL"
+        return sql(query, label=label, values=values, rows=rows)
 
-    def coded(self, values: Statement, *more: Statement, class_text: bool) -> Statement:
-        """Write the codes of values, and more; classes are told apart by text, or as values of their type."""
+    def codes(self, values: Statement, *more: Statement, class_text: bool) -> Statement:
+        """Write the codes of values, and ``more``; classes are compared as text, or in their own type."""
         of_type = None if class_text else self.label.type
         code = position(Statement("class_value"), self.classes, of_type)
         codes = [*more, sql("({code})::UTINYINT AS class", code=code)]
@@ -88,31 +88,31 @@ class TrainingValues:
             return value
         cuts = feature.attribute.cuts
         inside = [math.nextafter(cuts[0], -math.inf), *cuts]
-        return _chosen(value, map(literal, feature.labels), inside)
+        return _case(value, map(literal, feature.labels), inside)
 
 
-def coded_here(engine: Engine, values: TrainingValues) -> Table:
+def code_records(engine: Engine, values: TrainingValues) -> Table:
     """Write the working table ``coded``, in one scan; a table that lives elsewhere is read into DuckDB."""
     rows = values.read(values.table)
     if is_stand_in(engine, values.table):
         of_values = [Column(f"v{place}", item.value_type) for place, item in enumerate(values.features)]
         columns = [Column("class_value", values.label.type), *of_values]
         source = source_of(engine, values.table)
-        landed = source.grouped(engine, over(values.read), columns, step="training records")
-        rows = sql("SELECT * FROM {landed}", landed=landed)
-    return engine.materialize("coded", values.coded(rows, class_text=True))
+        copy = source.grouped(engine, over(values.read), columns, step="training records")
+        rows = sql("SELECT * FROM {copy}", copy=copy)
+    return engine.materialize("coded", values.codes(rows, class_text=True))
 
 
 def position(value: Statement, texts: Sequence[str], of_type: str | None = None) -> Statement:
     """Write the position of a value among texts, by its letters, or among what they stand for in its type."""
     if of_type is None:
-        return _chosen(sql("{v}::VARCHAR COLLATE C", v=value), map(literal, texts), range(len(texts)))
+        return _case(sql("{v}::VARCHAR COLLATE C", v=value), map(literal, texts), range(len(texts)))
     items = (exp.Cast(this=literal(text), to=type_tree(of_type)) for text in texts)
-    return _chosen(value, items, range(len(texts)))
+    return _case(value, items, range(len(texts)))
 
 
-def _chosen(value: Statement, items: Iterable[exp.Expression], chosen: Sequence[float]) -> Statement:
-    pairs = zip(items, chosen, strict=True)
+def _case(value: Statement, items: Iterable[exp.Expression], results: Sequence[float]) -> Statement:
+    pairs = zip(items, results, strict=True)
     whens = [sql("WHEN {item} THEN {number}", item=item, number=number) for item, number in pairs]
     return sql("CASE {v} {whens} END", v=value, whens=joined(whens, " "))
 
@@ -125,8 +125,8 @@ def _codes(feature: TreeFeature, place: int) -> list[Statement]:
     if feature.grid is not None:
         code = cell_of(value, feature.grid)
     else:
-        known = position(value, feature.labels or feature.attribute.values)
-        code = sql("coalesce({known}, {n})", known=known, n=feature.cells)
+        index = position(value, feature.labels or feature.attribute.values)
+        code = sql("coalesce({index}, {n})", index=index, n=feature.cells)
     return [sql("({code})::SMALLINT AS code{p}", code=code, p=place)]
 
 
@@ -156,8 +156,8 @@ def cell_of(value: Statement, grid: Grid) -> Statement:
 
 def _within(value: Statement, code: Statement, codes: int) -> Statement:
     """Give SQL for a code held within bounds, and the one after the last for NULL."""
-    held = "CASE WHEN {v} IS NULL THEN {codes} ELSE least(greatest({code}, 0), {last}) END"
-    return sql(f"({held})", v=value, code=code, codes=codes, last=codes - 1)
+    clamp = "CASE WHEN {v} IS NULL THEN {codes} ELSE least(greatest({code}, 0), {last}) END"
+    return sql(f"({clamp})", v=value, code=code, codes=codes, last=codes - 1)
 
 
 # -- counts -----------------------------------------------------------------------------------------
@@ -165,14 +165,14 @@ def _within(value: Statement, code: Statement, codes: int) -> Statement:
 
 def counting(rows: Statement, attributes: int, nodes: range | None = None) -> Statement:
     """Write the SELECT that counts the records of a level, or of some nodes of it, by code and class."""
-    some = NOTHING
+    where = NOTHING
     if nodes is not None:
-        some = sql("WHERE node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
-    one = (
+        where = sql("WHERE node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
+    part = (
         "SELECT {p}::SMALLINT AS attribute, node, code{p} AS code, class, count(*) AS records "
-        "FROM {rows} {some} GROUP BY node, code{p}, class"
+        "FROM {rows} {where} GROUP BY node, code{p}, class"
     )
-    parts = (sql(one, p=place, rows=rows, some=some) for place in range(attributes))
+    parts = (sql(part, p=place, rows=rows, where=where) for place in range(attributes))
     return joined(parts, " UNION ALL ")
 
 
@@ -206,7 +206,7 @@ SPLITS = rows_of_lists(
     first_bin="BIGINT",
 )
 """The nodes of a level that are split, and where their records go: those whose cell is below the cut or among
-the categories to the left node; no node where they are done with. Settled children take the root's cells."""
+the categories to the left node; no node where the child is a leaf. Settled children take the root's cells."""
 
 
 @dataclass
@@ -215,7 +215,7 @@ class Moves:
 
     rows: dict[str, list[Any]] = field(default_factory=dict)  # of `SPLITS`
     bins: int = 0  # number of bins so far of attributes that nodes reconstructed
-    assigned: list[CellAssignment] = field(default_factory=list)  # of these bins
+    assignments: list[CellAssignment] = field(default_factory=list)  # of these bins
 
     def add(self, row: Mapping[str, object], counts: Ints, ends: Ints | None) -> None:
         """Add a node, with the counts and, if it reconstructed it, the ends of the attribute it splits."""
@@ -223,17 +223,16 @@ class Moves:
             self.rows.setdefault(name, []).append(value)
         if ends is not None:
             bins, groups = len(counts), len(ends)
-            self.assigned.append(assign_bins(counts.T, ends, self.bins + np.arange(groups) * bins))
+            self.assignments.append(assign_bins(counts.T, ends, self.bins + np.arange(groups) * bins))
             self.bins += bins * groups
 
 
-def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], coded: Table | None) -> Table:
-    """Write the records of the next level, and discard those of this one.
-
-    ``coded`` is given where nodes reconstruct, with the cells that they assigned to their bins.
-    """
+def move_records(
+    engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], coded: Table | None
+) -> Table:
+    """Write the records of the next level, and discard this one; ``coded`` where nodes reconstruct."""
     splits = engine.materialize("splits", SPLITS, moves.rows)
-    made, every = [records, splits], range(len(offsets))
+    tables, every = [records, splits], range(len(offsets))
     rows = sql(
         "SELECT r.*, s.* EXCLUDE (node), {code} AS code "
         "FROM {records} AS r JOIN {splits} AS s ON s.node = r.node",
@@ -250,14 +249,14 @@ def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], 
         in_bins = sql("SELECT id, bin, attribute FROM ({rows}) AS b", rows=rows)
         value = _of_split("r.attribute", "v.value", noisy)
         join = sql("JOIN {coded} AS v ON v.rowid = r.id", coded=coded)
-        bins, ranked = assigned(engine, moves.assigned, in_bins, value, join)
-        made += [bins, ranked]
+        bins, ranks = assign_cells(engine, moves.assignments, in_bins, value, join)
+        tables += [bins, ranks]
         rows = sql(
             "SELECT b.*, coalesce(d.cell, w.cell, b.code - b.settled_from) AS cell FROM ({rows}) AS b "
-            "LEFT JOIN {bins} AS w ON w.bin = b.bin LEFT JOIN {ranked} AS d ON d.id = b.id",
+            "LEFT JOIN {bins} AS w ON w.bin = b.bin LEFT JOIN {ranks} AS d ON d.id = b.id",
             rows=rows,
             bins=bins,
-            ranked=ranked,
+            ranks=ranks,
         )
     side = "CASE WHEN cell = nulls THEN null_left ELSE cell < cut OR list_contains(categories, cell) END"
     query = sql(
@@ -267,10 +266,10 @@ def moved(engine: Engine, records: Table, moves: Moves, offsets: Sequence[int], 
         codes=_codes_of_next(offsets) if coded else [sql("code{p}", p=place) for place in every],
         rows=rows,
     )
-    found_records = engine.materialize("records", query)
-    for table in made:
+    next_records = engine.materialize("records", query)
+    for table in tables:
         engine.discard(table)
-    return found_records
+    return next_records
 
 
 def _of_split(attribute: str, name: str, places: Sequence[int]) -> Statement:
@@ -351,9 +350,9 @@ def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
     return CellAssignment(whole, divided[begin < end])
 
 
-def assigned(
+def assign_cells(
     engine: Engine,
-    found: Sequence[CellAssignment],
+    assignments: Sequence[CellAssignment],
     records: Statement,
     value: Statement,
     join: Statement = NOTHING,
@@ -363,12 +362,13 @@ def assigned(
     ``records`` gives ``id, bin`` and more of every record of the groups; ``value`` is that of a record ``r``,
     with what has to be joined to it.
     """
-    runs, values = _listed([part.whole for part in found], first="BIGINT", last="BIGINT", cell="USMALLINT")
+    types = {"first": "BIGINT", "last": "BIGINT", "cell": "USMALLINT"}
+    runs, values = _as_lists([part.whole for part in assignments], types)
     each = sql("SELECT unnest(range(r.first, r.last)) AS bin, r.cell FROM ({runs}) AS r", runs=runs)
     whole = engine.materialize("whole_bins", each, values)
-    cells = {"bin": "BIGINT", "first": "BIGINT", "last": "BIGINT", "cell": "USMALLINT"}
-    bins = engine.materialize("divided_bins", *_listed([part.divided for part in found], **cells))
-    ranked = sql(
+    lists = _as_lists([part.divided for part in assignments], {"bin": "BIGINT"} | types)
+    bins = engine.materialize("divided_bins", *lists)
+    ranks = sql(
         "SELECT r.id, b.cell FROM (SELECT r.id, r.bin, "
         "row_number() OVER (PARTITION BY r.bin ORDER BY {value}, r.id) - 1 AS rank "
         "FROM (SELECT * FROM ({records}) AS a WHERE a.bin IN (SELECT b.bin FROM {bins} AS b)) AS r "
@@ -379,12 +379,12 @@ def assigned(
         join=join,
         bins=bins,
     )
-    divided = engine.materialize("divided", ranked)
+    divided = engine.materialize("divided", ranks)
     engine.discard(bins)
     return whole, divided
 
 
-def _listed(parts: Sequence[Ints], **types: str) -> tuple[Statement, dict[str, Any]]:
+def _as_lists(parts: Sequence[Ints], types: Mapping[str, str]) -> tuple[Statement, dict[str, Any]]:
     rows = np.concatenate([np.empty((0, len(types)), dtype=np.int64), *parts])
     return rows_of_lists(**types), dict(zip(types, rows.T.tolist(), strict=True))
 
@@ -413,19 +413,19 @@ def root_records(
         rows, counts = engine.arrays(counting, step="fine_counts"), np.zeros(groups * bins, dtype=np.int64)
         counts[rows["bin"]] = rows["n"]
         cells = _root_cells(feature, counts.reshape(groups, bins))
-        read = "SELECT r.rowid AS id, {bin} AS bin, r.value{p} AS value FROM {coded} AS r"
-        records = sql(read, bin=bin, p=place, coded=coded)
-        whole, ranked = assigned(engine, [cells], records, Statement("r.value"))
-        join = "JOIN {whole} AS w{p} ON w{p}.bin = {bin} LEFT JOIN {ranked} AS d{p} ON d{p}.id = r.rowid"
-        joins.append(sql(join, whole=whole, ranked=ranked, p=place, bin=bin))
+        query = "SELECT r.rowid AS id, {bin} AS bin, r.value{p} AS value FROM {coded} AS r"
+        records = sql(query, bin=bin, p=place, coded=coded)
+        whole, ranks = assign_cells(engine, [cells], records, Statement("r.value"))
+        join = "JOIN {whole} AS w{p} ON w{p}.bin = {bin} LEFT JOIN {ranks} AS d{p} ON d{p}.id = r.rowid"
+        joins.append(sql(join, whole=whole, ranks=ranks, p=place, bin=bin))
         if local:
             observed = "(CASE WHEN r.bin{p} = {bins} THEN {null} ELSE r.bin{p} // {fine} END)::USMALLINT"
             null, fine = feature.observed.cells + feature.cells, feature.fine
             items.append(sql(observed + " AS code{p}", p=place, bins=feature.bins, null=null, fine=fine))
         cell = "coalesce(d{p}.cell, w{p}.cell) AS " + ("cell{p}" if local else "code{p}")
         items.append(sql(cell, p=place))
-    read = "SELECT {items} FROM {coded} AS r {joins}"
-    return engine.materialize("records", sql(read, items=items, coded=coded, joins=joined(joins, " ")))
+    query = "SELECT {items} FROM {coded} AS r {joins}"
+    return engine.materialize("records", sql(query, items=items, coded=coded, joins=joined(joins, " ")))
 
 
 def _root_cells(feature: TreeFeature, counts: Ints) -> CellAssignment:

@@ -40,9 +40,9 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
 
     Source: Agrawal, Srikant 2000, section 4.1.
     """
-    ordered = [_Ordered(counts, is_nominal) for counts, is_nominal in zip(tables, nominal, strict=True)]
-    scores = np.concatenate([item.scores() for item in ordered], axis=1)
-    starts = np.cumsum([0, *(item.candidates for item in ordered)])
+    orders = [_CellOrder(counts, is_nominal) for counts, is_nominal in zip(tables, nominal, strict=True)]
+    scores = np.concatenate([item.scores() for item in orders], axis=1)
+    starts = np.cumsum([0, *(item.candidates for item in orders)])
     if not scores.shape[1]:
         return [None] * len(scores)
     best = scores.max(axis=1)
@@ -51,22 +51,22 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
     worth = best > _purity(tables[0].sum(axis=1)) * (1 + TOLERANCE)
     attributes = np.searchsorted(starts, first, side="right") - 1
     return [
-        ordered[attribute].split(node, int(place - starts[attribute]), int(attribute)) if good else None
+        orders[attribute].split(node, int(place - starts[attribute]), int(attribute)) if good else None
         for node, (attribute, place, good) in enumerate(zip(attributes, first, worth, strict=True))
     ]
 
 
-class _Ordered:
+class _CellOrder:
     """The counts of one attribute with its cells in the order in which they are split."""
 
     def __init__(self, counts: Counts, nominal: bool) -> None:
-        self.known, self.nulls, self.nominal = counts[:, :-1], counts[:, -1], nominal
-        self.candidates = max(self.known.shape[1] - 1, 0)
-        self.order = _by_share(self.known) if nominal else None
+        self.counts, self.nulls, self.nominal = counts[:, :-1], counts[:, -1], nominal
+        self.candidates = max(self.counts.shape[1] - 1, 0)
+        self.order = _by_share(self.counts) if nominal else None
         if self.order is not None:
-            self.known = np.take_along_axis(self.known, self.order[:, :, None], axis=1)
-        self.left = self.known.cumsum(axis=1)[:, :-1]
-        self.right = self.known.sum(axis=1)[:, None] - self.left
+            self.counts = np.take_along_axis(self.counts, self.order[:, :, None], axis=1)
+        self.left = self.counts.cumsum(axis=1)[:, :-1]
+        self.right = self.counts.sum(axis=1)[:, None] - self.left
         self.left_larger = self.left.sum(axis=2) >= self.right.sum(axis=2)
 
     def scores(self) -> Floats:
@@ -90,17 +90,17 @@ class _Ordered:
         counts = tuple(map(int, left)), tuple(map(int, right))
         if self.order is None:
             return Split(attribute, candidate + 1, (), larger, *counts)
-        order, seen = self.order[node], self.known[node].sum(axis=1) > 0
-        chosen = np.arange(len(order)) > candidate if larger else np.arange(len(order)) <= candidate
-        cells = tuple(sorted(map(int, order[chosen & seen])))
+        order, nonempty = self.order[node], self.counts[node].sum(axis=1) > 0
+        on_side = np.arange(len(order)) > candidate if larger else np.arange(len(order)) <= candidate
+        cells = tuple(sorted(map(int, order[on_side & nonempty])))
         return Split(attribute, 0, cells, False, *(counts[::-1] if larger else counts))
 
 
-def _by_share(known: Counts) -> NDArray[np.intp]:
+def _by_share(counts: Counts) -> NDArray[np.intp]:
     """Order the cells of each node by the share of its most frequent class; empty ones come last."""
-    most = known.sum(axis=1).argmax(axis=1)
-    records = known.sum(axis=2)
-    of_class = np.take_along_axis(known, most[:, None, None], axis=2)[:, :, 0]
+    most = counts.sum(axis=1).argmax(axis=1)
+    records = counts.sum(axis=2)
+    of_class = np.take_along_axis(counts, most[:, None, None], axis=2)[:, :, 0]
     share = np.full(records.shape, np.inf)
     np.divide(of_class, records, out=share, where=records > 0)
     return share.argsort(axis=1, kind="stable")
@@ -115,23 +115,23 @@ def _purity(counts: Counts) -> Floats:
 # -- pruning ----------------------------------------------------------------------------------------
 
 
-def pruned(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[TreeNode, ...]:
+def prune(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[TreeNode, ...]:
     """Turn every node into a leaf whose subtree takes at least as many bits as a leaf would.
 
-    The nodes have parents before children; those that are left are :func:`numbered` anew.
+    The nodes have parents before children; those that are left are numbered anew.
 
     Source: Mehta, Rissanen, Agrawal 1995, "MDL-based decision tree pruning", KDD.
     """
     splitting = {item.name: _split_bits(item, len(attributes)) for item in attributes}
-    children, nodes_left, bits = children_of(nodes), list(nodes), [0.0] * len(nodes)
+    children, result, bits = children_of(nodes), list(nodes), [0.0] * len(nodes)
     for node in reversed(nodes):
         as_leaf = 1 + class_bits(node.counts)
         below = sum(bits[child.id] for child in children[node.id])
         as_split = math.inf if node.column is None else 1 + splitting[node.column] + below
         if as_leaf <= as_split:
-            nodes_left[node.id] = replace(node, column=None, cut=None, values=(), null_left=False)
+            result[node.id] = replace(node, column=None, cut=None, values=(), null_left=False)
         bits[node.id] = min(as_leaf, as_split)
-    return numbered(nodes_left)
+    return number_nodes(result)
 
 
 def class_bits(counts: Sequence[int]) -> float:
@@ -150,13 +150,13 @@ def _split_bits(attribute: Attribute, attributes: int) -> float:
     return which + math.log2(max(len(attribute.cuts), 1))
 
 
-def numbered(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
+def number_nodes(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
     """Number the nodes anew from the root down, left before right, without what hangs below a leaf."""
-    below, ordered = children_of(nodes), list[TreeNode]()
-    waiting: list[tuple[TreeNode, int | None]] = [(nodes[0], None)]
-    while waiting:
-        node, parent = waiting.pop()
-        ordered.append(replace(node, id=len(ordered), parent=parent))
+    below, result = children_of(nodes), list[TreeNode]()
+    stack: list[tuple[TreeNode, int | None]] = [(nodes[0], None)]
+    while stack:
+        node, parent = stack.pop()
+        result.append(replace(node, id=len(result), parent=parent))
         if not node.is_leaf:
-            waiting += [(child, ordered[-1].id) for child in reversed(below[node.id])]
-    return tuple(ordered)
+            stack += [(child, result[-1].id) for child in reversed(below[node.id])]
+    return tuple(result)

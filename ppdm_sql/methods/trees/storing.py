@@ -23,7 +23,7 @@ from ppdm_sql.version import __version__
 Matrix = tuple[tuple[int, ...], ...]
 """For each class its records by predicted class."""
 
-KEPT = "trained"
+TREE_KEY = "trained"
 """Key under which ``ppdm.models.parameters`` keeps what else the tree is made of."""
 
 
@@ -76,9 +76,9 @@ class Model(Result):
         ]
         matrix, test = (row.confusion, row.test) if test is None else (self.confusion(test), test)
         return [
-            ResultTable("model", ("what", "value"), _described(row, tree)),
+            ResultTable("model", ("what", "value"), _model_rows(row, tree)),
             ResultTable("nodes", (*NODES, "predicted"), nodes),
-            *([] if matrix is None else _tested(row.classes, matrix, test)),
+            *([] if matrix is None else _test_tables(row.classes, matrix, test)),
         ]
 
     def row(self) -> ModelRow:
@@ -86,17 +86,17 @@ class Model(Result):
 
     def tree(self) -> DecisionTree:
         row = self.row()
-        trained = row.parameters[KEPT]
+        details = row.parameters[TREE_KEY]
         attributes = tuple(
             Attribute(a["name"], a["type"], tuple(a["cuts"]), tuple(a["values"]), a["noise"])
-            for a in trained["attributes"]
+            for a in details["attributes"]
         )
         rows = self._engine.query(listing("nodes", "node"), {"model": row.model}, step="nodes")
         nodes = tuple(
             TreeNode(id, parent, side, depth, tuple(counts), attribute, cut, tuple(values), null_left)
             for id, parent, side, depth, attribute, cut, values, null_left, counts, _ in rows
         )
-        return DecisionTree(row.mode, row.class_column, trained["class_type"], row.classes, attributes, nodes)
+        return DecisionTree(row.mode, row.class_column, details["class_type"], row.classes, attributes, nodes)
 
     def confusion(self, test: str) -> Matrix:
         """Count the records of a table by class (rows) and predicted class (columns), in one scan.
@@ -108,15 +108,15 @@ class Model(Result):
         return tuple(confusion(self._engine, self.tree(), test))
 
     @asks(PredictOptions)
-    def predict(self, asked: PredictOptions) -> Predicted:
+    def predict(self, options: PredictOptions) -> Predicted:
         """Make a table of the records of another with the predicted class; see ``Database.predict``.
 
         Cost: one scan of the table, which is written.
         """
-        return predict(self._engine, self.tree(), asked)
+        return predict(self._engine, self.tree(), options)
 
     @asks(PageOptions)
-    def report(self, asked: PageOptions) -> None:
+    def report(self, options: PageOptions) -> None:
         """Write a page on the model, with its tree drawn; it is the owner's.
 
         Raises:
@@ -125,7 +125,7 @@ class Model(Result):
 
         Cost: no scan of a table.
         """
-        self._engine.alone(lambda: report().write_model_report(self._engine, self, asked))
+        self._engine.alone(lambda: report().write_model_report(self._engine, self, options))
 
     def drop(self) -> None:
         """Remove the macro and every row of the catalogue, in one transaction."""
@@ -141,11 +141,11 @@ class Model(Result):
 
 
 def _macro(row: ModelRow) -> Table:
-    return Table(f"{row.model}_predict", row.parameters[KEPT]["schema"])
+    return Table(f"{row.model}_predict", row.parameters[TREE_KEY]["schema"])
 
 
-def _described(row: ModelRow, tree: DecisionTree) -> list[tuple[str, object]]:
-    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
+def _model_rows(row: ModelRow, tree: DecisionTree) -> list[tuple[str, object]]:
+    options = {name: v for name, v in row.parameters.items() if name not in (TREE_KEY, "noise") and v}
     return [
         ("model", row.model),
         ("mode", f"{row.mode} (ppdm-sql {row.version})"),
@@ -162,7 +162,7 @@ def _described(row: ModelRow, tree: DecisionTree) -> list[tuple[str, object]]:
     ]
 
 
-def _tested(classes: Sequence[str], matrix: Matrix, test: str | None) -> list[ResultTable]:
+def _test_tables(classes: Sequence[str], matrix: Matrix, test: str | None) -> list[ResultTable]:
     """Give the tested records by class and predicted class, and the share that is right."""
     rows = [
         (label, *counts, counts[place] / sum(counts) if sum(counts) else None)
@@ -195,10 +195,10 @@ def models(engine: Engine) -> list[ModelRow]:
 
 
 def _row(row: tuple[Any, ...]) -> ModelRow:
-    model, mode, source, predicted, classes, rows, parameters, test, matrix, *made = row
-    tested = None if matrix is None else tuple(map(tuple, matrix))
+    model, mode, source, class_column, classes, rows, parameters, test, matrix, *origin = row
+    counts = None if matrix is None else tuple(map(tuple, matrix))
     return ModelRow(
-        model, mode, source, predicted, tuple(classes), rows, json.loads(parameters), test, tested, *made
+        model, mode, source, class_column, tuple(classes), rows, json.loads(parameters), test, counts, *origin
     )
 
 
@@ -239,7 +239,7 @@ def store_model(
     records by predicted class.
     """
     macro = check_model_name(engine, name)
-    trained = {
+    details = {
         "schema": macro.schema,
         "class_type": tree.class_type,
         "attributes": [asdict(attribute) for attribute in tree.attributes],
@@ -251,7 +251,7 @@ def store_model(
         "class": tree.class_column,
         "classes": list(tree.classes),
         "rows": tree.root.records,
-        "parameters": json.dumps({**parameters, KEPT: trained}, ensure_ascii=False),
+        "parameters": json.dumps({**parameters, TREE_KEY: details}, ensure_ascii=False),
         "test": test,
         "confusion": None if confusion is None else [list(row) for row in confusion],
         "version": __version__,

@@ -26,14 +26,14 @@ from ppdm_sql.methods.trees.records import (
     Ints,
     Moves,
     TrainingValues,
-    coded_here,
+    code_records,
     counting,
     counts_elsewhere,
-    moved,
+    move_records,
     reconstructed_ends,
     root_records,
 )
-from ppdm_sql.methods.trees.splits import Split, best_splits, numbered, pruned
+from ppdm_sql.methods.trees.splits import Split, best_splits, number_nodes, prune
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
 from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress, warn
@@ -44,9 +44,9 @@ SMALL = 1000
 MOST_COUNTS = 2**24
 """Counts that are held at a time, unless a single node has more."""
 LEAST_SPLIT = 20
-"""Nodes with fewer records are not split, unless asked."""
+"""Nodes with fewer records are not split, unless ``--min-split`` says so."""
 SHARE = 1000
-"""Nor are nodes with less than one of so many records."""
+"""Nor are nodes with less than this part of the records, one in 1000."""
 MOST_DEPTH = 64
 """Splits above a node, at most."""
 MOST_INTERVALS = 1000
@@ -59,7 +59,7 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
     check_model_name(engine, request.into)
     try:
         with engine.workspace():
-            tree = _trained(engine, source, request, progress)
+            tree = _grow(engine, source, request, progress)
             matrix = None
             if request.test is not None:
                 progress.start(f"testing on {request.test}")
@@ -93,8 +93,8 @@ def _check(request: TrainRequest) -> None:
         ("--min-split", request.min_split, 2, None),
     ):
         if value is not None and (value < least or (most is not None and value > most)):
-            allowed = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise InvalidOption(f"{option} {value} cannot be used.", f"Give a whole number, {allowed}.")
+            limits = f"at least {least}" if most is None else f"from {least} to {most}"
+            raise InvalidOption(f"{option} {value} cannot be used.", f"Give a whole number, {limits}.")
     if request.mode == "original" and request.noise:
         raise InvalidOption(
             "The mode original knows of no noise, yet --noise is given.",
@@ -106,7 +106,7 @@ def _least_split(request: TrainRequest, records: int) -> int:
     return max(LEAST_SPLIT, records // SHARE) if request.min_split is None else request.min_split
 
 
-def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
+def _grow(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
     rows, label, usable = features(engine, source, table, request, progress)
@@ -131,9 +131,9 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     growth.read(by_class=mode != "global")
     progress.start(f"growing a tree ({mode})")
     nodes, attributes = growth.grow(counts), tuple(feature.attribute for feature in usable)
-    nodes_left = pruned(nodes, attributes) if request.prune else numbered(nodes)
+    final = prune(nodes, attributes) if request.prune else number_nodes(nodes)
     class_type = plain_type(dict(engine.columns(table))[label]).sql("duckdb")
-    return DecisionTree(mode, label, class_type, classes, attributes, nodes_left)
+    return DecisionTree(mode, label, class_type, classes, attributes, final)
 
 
 # -- growing ----------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class TreeGrowth:
                 f"Records of {source_of(engine, self.values.table).shown} are read into DuckDB, where their "
                 "values are sorted, for as long as it takes."
             )
-        coded = coded_here(engine, self.values)
+        coded = code_records(engine, self.values)
         if noisy:
             classes = len(self.values.classes) if by_class else 1
             self.records = root_records(engine, coded, self.features, classes, local=self.local)
@@ -206,8 +206,8 @@ class TreeGrowth:
 
     def _may_split(self, node: TreeNode) -> bool:
         """Tell whether a node may be split; one of a single class has nothing to gain."""
-        mixed = sum(count > 0 for count in node.counts) > 1
-        return mixed and node.records >= self.min_split and node.depth < self.max_depth
+        several_classes = sum(count > 0 for count in node.counts) > 1
+        return several_classes and node.records >= self.min_split and node.depth < self.max_depth
 
     # -- a level --------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class TreeGrowth:
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
-            rows = self._counted(nodes, part, first, level)
+            rows = self._count(nodes, part, first, level)
             self._check_total(rows, sum(item.node.records for item in part))
             counts = self._counts(rows, first, len(part), classes)
             ends = self._reconstruct(part, counts)
@@ -231,10 +231,10 @@ class TreeGrowth:
                     own = counts[split.attribute][position, : self.offsets[split.attribute]]
                     moves.add({"node": first + position} | row, own, ends.get((position, split.attribute)))
         if below and self.records is not None:
-            self.records = moved(self.engine, self.records, moves, self.offsets, self.coded)
+            self.records = move_records(self.engine, self.records, moves, self.offsets, self.coded)
         return below
 
-    def _counted(
+    def _count(
         self, nodes: Sequence[TreeNode], part: Sequence[OpenNode], first: int, level: Sequence[OpenNode]
     ) -> CodeCounts:
         """Count some nodes of a level, the first of them at a position in it."""
@@ -249,7 +249,7 @@ class TreeGrowth:
 
         def query(rows: Table) -> Statement:
             node = sql("{n} AS node", n=decision(nodes, values.split_value, leaf))
-            coded = values.coded(values.read(rows), node, class_text=False)
+            coded = values.codes(values.read(rows), node, class_text=False)
             return counting(sql("({coded}) AS l", coded=coded), number)
 
         return counts_elsewhere(self.engine, values.table, query)

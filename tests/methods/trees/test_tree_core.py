@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ppdm_sql.methods.trees.model import Attribute, TreeNode
 from ppdm_sql.methods.trees.records import assign_bins, cell_ends
-from ppdm_sql.methods.trees.splits import Split, best_splits, class_bits, numbered, pruned
+from ppdm_sql.methods.trees.splits import Split, best_splits, class_bits, number_nodes, prune
 
 Table = list[list[int]]
 
@@ -151,8 +151,8 @@ def split(left: tuple[int, int], right: tuple[int, int]) -> list[TreeNode]:
 
 
 def test_a_split_stays_only_if_it_saves_bits() -> None:
-    assert len(pruned(split((50, 0), (0, 50)), [AGE])) == 3
-    assert len(pruned(split((26, 24), (24, 26)), [AGE])) == 1
+    assert len(prune(split((50, 0), (0, 50)), [AGE])) == 3
+    assert len(prune(split((26, 24), (24, 26)), [AGE])) == 1
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 5])
@@ -173,7 +173,7 @@ def test_nodes_are_numbered_from_the_root_down_left_before_right() -> None:
         TreeNode(3, 1, "left", 2, (5, 0)),
         TreeNode(4, 1, "right", 2, (0, 1)),
     ]
-    found = numbered(grown)
+    found = number_nodes(grown)
     assert [(node.id, node.parent, node.side, node.counts) for node in found] == [
         (0, None, None, (6, 6)),
         (1, 0, "left", (5, 1)),
