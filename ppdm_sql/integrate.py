@@ -95,7 +95,7 @@ class Party:
         Source: Wang, Fung, Dong 2005, slide 12.
         """
         place = Address.parse("--listen", listen)
-        opened = partial(
+        connect = partial(
             listen_on,
             place,
             credentials,
@@ -105,7 +105,7 @@ class Party:
             listens=self._listens,
             notice=self._progress.notice,
         )
-        return self._run(opened, transcript)
+        return self._run(connect, transcript)
 
     def join(
         self,
@@ -138,18 +138,18 @@ class Party:
         Cost: that of :meth:`serve`.
         """
         place = Address.parse("--peer", peer)
-        opened = partial(connect_to, place, credentials, peer_name, timeout=_positive("--timeout", timeout))
-        return self._run(opened, transcript)
+        connect = partial(connect_to, place, credentials, peer_name, timeout=_positive("--timeout", timeout))
+        return self._run(connect, transcript)
 
     def _run(
-        self, opened: Callable[[], AbstractContextManager[Line]], transcript: PathLike | None
+        self, connect: Callable[[], AbstractContextManager[Line]], transcript: PathLike | None
     ) -> Release:
         from ppdm_sql.methods.two_party.party import integrate
 
         file = None if transcript is None else Path(transcript)
         engine = self.database.engine
         with given(engine, self.table, self.types, self.nulls, progress=self._progress) as table:
-            return integrate(engine, table, self._request, opened, self._progress, file)
+            return integrate(engine, table, self._request, connect, self._progress, file)
 
 
 def transcript_of(release: Release | str, database: Database) -> list[Entry]:

@@ -332,7 +332,7 @@ def _forgets_the_steps(engine: Any, masking: Any, steps: Any, bounds: Any) -> li
     ("place", "fault"),
     [
         ("Growth._with_their_cohort", _everybody_stays),
-        ("Growth._ready", _everybody_enters),
+        ("Growth._entrants", _everybody_enters),
         ("_candidates", _forgets_the_steps),
         ("departed_persons", lambda engine, gone: departed_persons(engine, [])),
     ],

@@ -69,7 +69,7 @@ class Constraints:
     def __init__(
         self, constraints: Sequence[Constraint], attribute_count: int, *, persons: bool = False
     ) -> None:
-        self.all = self.asked = tuple(constraints)
+        self.all = self.on_classes = tuple(constraints)
         self._persons = persons
         self.lasting = np.array([not persons or c.requirement.monotone_persons for c in constraints], bool)
         self._direction = np.array([constraint.direction for constraint in constraints], dtype=np.float64)
@@ -88,15 +88,15 @@ class Constraints:
             if constraint.is_class_size:
                 self.least[here] = np.maximum(self.least[here], int(constraint.limit))
 
-    def valid(self, measured: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self._kept(measured).all(axis=-1))
+    def valid(self, numbers: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self._within_limits(numbers).all(axis=-1))
 
-    def possible(self, measured: Floats) -> NDArray[np.bool_]:
+    def possible(self, numbers: Floats) -> NDArray[np.bool_]:
         """Tell which states keep every limit that, once broken, stays so."""
-        return np.asarray((self._kept(measured) | ~self.lasting).all(axis=-1))
+        return np.asarray((self._within_limits(numbers) | ~self.lasting).all(axis=-1))
 
-    def _kept(self, measured: Floats) -> NDArray[np.bool_]:
-        return np.asarray((measured - self._limits) * self._direction <= 0)
+    def _within_limits(self, numbers: Floats) -> NDArray[np.bool_]:
+        return np.asarray((numbers - self._limits) * self._direction <= 0)
 
     @property
     def repairable(self) -> bool:
@@ -107,71 +107,71 @@ class Constraints:
         """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
 
-    def worse(self, measured: Floats, other: Floats) -> Floats:
-        return np.where(self._direction > 0, np.fmax(measured, other), np.fmin(measured, other))
+    def worse(self, numbers: Floats, other: Floats) -> Floats:
+        return np.where(self._direction > 0, np.fmax(numbers, other), np.fmin(numbers, other))
 
     @property
     def adds_up(self) -> bool:
         """Whether the number of a constraint is a sum over all groups."""
         return any(item.requirement.counts is Counts.GROUPS for item in self.all)
 
-    def least_rest(self, attribute: int, measured: Floats) -> int:
+    def least_rest(self, attribute: int, numbers: Floats) -> int:
         """Give how many records beside a disclosed value are too many to be the smallest class of a state."""
-        sizes = measured[self._sizes[attribute]]
+        sizes = numbers[self._sizes[attribute]]
         return max(int(self.least[attribute]), int(np.ceil(sizes.max(initial=0.0))))
 
-    def worst(self, measured: Floats) -> int:
+    def worst(self, numbers: Floats) -> int:
         """Give the position of the constraint nearest to (or furthest beyond) its limit."""
-        up, down = np.maximum(self._limits, 1e-9), np.maximum(measured, 1e-9)
-        return int(np.where(self._direction > 0, measured / up, self._limits / down).argmax())
+        up, down = np.maximum(self._limits, 1e-9), np.maximum(numbers, 1e-9)
+        return int(np.where(self._direction > 0, numbers / up, self._limits / down).argmax())
 
     def worst_by_requirement(
         self, before: Floats, after: Floats
     ) -> list[tuple[str, float | None, float | None]]:
         """Give the worst number of each requirement by its name, in the source and in the release."""
-        reached: dict[str, tuple[float, float]] = {}
-        for constraint, *numbers in zip(self.asked, before, after, strict=False):
+        worst: dict[str, tuple[float, float]] = {}
+        for constraint, *pair in zip(self.on_classes, before, after, strict=False):
             name = f"{constraint.requirement.measured}: {constraint.requirement}"
-            source, released = (float(number) for number in numbers)
-            if name in reached:  # one of several values, of which the most confident counts
-                source, released = max(source, reached[name][0]), max(released, reached[name][1])
-            reached[name] = source, released
-        return [(name, *numbers) for name, numbers in reached.items()]
+            source, release = (float(number) for number in pair)
+            if name in worst:  # one of several values, of which the most confident counts
+                source, release = max(source, worst[name][0]), max(release, worst[name][1])
+            worst[name] = source, release
+        return [(name, *pair) for name, pair in worst.items()]
 
     def describe(self, position: int, value: float) -> str:
         constraint = self.all[position]
-        return self._worded(constraint.requirement.against(value, constraint.limit))
+        return self._phrase(constraint.requirement.against(value, constraint.limit))
 
-    def _worded(self, words: str) -> str:
-        return of_persons(words) if self._persons else words
+    def _phrase(self, text: str) -> str:
+        return of_persons(text) if self._persons else text
 
-    def require_defined(self, measured: Floats) -> None:
-        for constraint, number in zip(self.all, measured.tolist(), strict=True):
-            if (refused := constraint.requirement.undefined(number)) is not None:
-                raise refused
+    def require_defined(self, numbers: Floats) -> None:
+        for constraint, number in zip(self.all, numbers.tolist(), strict=True):
+            if (error := constraint.requirement.undefined(number)) is not None:
+                raise error
 
-    def require_solution(self, measured: Floats) -> None:
+    def require_solution(self, numbers: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement for good."""
-        if bool(self.possible(measured)):
+        if bool(self.possible(numbers)):
             return
-        position = self.worst(np.where(self.lasting, measured, self._limits))
+        position = self.worst(np.where(self.lasting, numbers, self._limits))
         requirement = self.all[position].requirement
-        still, remedy = requirement.unmet(float(measured[position]))
+        still, remedy = requirement.unmet(float(numbers[position]))
         raise GuaranteeNotMet(
-            f"Nothing can meet {str(requirement)!r}: with every value masked {self._worded(still)}",
+            f"Nothing can meet {str(requirement)!r}: with every value masked {self._phrase(still)}",
             f"{remedy}, or do not keep one of its attributes in the clear.",
         )
 
-    def require_reached(self, measured: Floats, steps: int) -> None:
+    def require_reached(self, numbers: Floats, steps: int) -> None:
         """Refuse to end where no state that was reached keeps all limits: the last one does if any does."""
-        if bool(self.valid(measured)):
+        if bool(self.valid(numbers)):
             return
-        position = self.worst(measured)
+        position = self.worst(numbers)
         constraint = self.all[position]
-        reached = constraint.requirement.against(float(measured[position]), constraint.limit)
+        worst = constraint.requirement.against(float(numbers[position]), constraint.limit)
         raise GuaranteeNotMet(
             f"No state keeps {str(constraint.requirement)!r}: after {steps} step{'s' * (steps != 1)} the "
-            f"worst class is at {reached}.",
+            f"worst class is at {worst}.",
             "Ask for a looser limit, or for more steps if --max-steps or Ctrl-C ended the run.",
         )
 
@@ -189,14 +189,14 @@ def constraints_of(
     """
     hardest: dict[object, Constraint] = {}
     for requirement in (side for whole in requirements for side in whole.sides()):
-        for found in _constraints(engine, atoms, requirement, columns):
+        for constraint in _constraints(engine, atoms, requirement, columns):
             kind = requirement.form, requirement.worst, requirement.population
             # values that the column does not hold have no codes of their own
-            absent = found.requirement.protected if found.protected == NEVER else None
-            key = kind, frozenset(found.attributes), found.sensitive, found.protected, absent
-            other = hardest.setdefault(key, found)
-            if (found.limit - other.limit) * found.direction < 0:
-                hardest[key] = replace(found, attributes=other.attributes)
+            absent = constraint.requirement.protected if constraint.protected == NEVER else None
+            key = kind, frozenset(constraint.attributes), constraint.sensitive, constraint.protected, absent
+            other = hardest.setdefault(key, constraint)
+            if (constraint.limit - other.limit) * constraint.direction < 0:
+                hardest[key] = replace(constraint, attributes=other.attributes)
     return tuple(hardest.values())
 
 
@@ -211,8 +211,8 @@ def _constraints(
         )
     grouping = tuple(atoms.position(name) for name in requirement.attributes)
     limit = requirement.search_limit(atoms.counted)
-    counted = over_labels(requirement, columns).sensitive_columns
-    sensitive = next((atoms.position(name) for name in counted), None)
+    sensitive_names = over_labels(requirement, columns).sensitive_columns
+    sensitive = next((atoms.position(name) for name in sensitive_names), None)
     if sensitive is None:
         yield Constraint(requirement, grouping, limit)
         return
@@ -242,7 +242,7 @@ def _protected_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Va
     return [code for code, _ in rows]
 
 
-def counted_codes(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
+def codes_counted(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
     """Give the codes of the sensitive values that are counted in a column each."""
     if constraint.sensitive is None:
         return ()
@@ -258,14 +258,14 @@ def counted_codes(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
     return range(dictionary.size)
 
 
-def check_absent(constraints: Sequence[Constraint], allowed: bool, progress: Progress) -> None:
+def check_absent(constraints: Sequence[Constraint], allow: bool, progress: Progress) -> None:
     """Refuse protected values that their column does not hold, or tell of them if they are meant."""
     absent: dict[str, list[Value]] = {}
     for constraint in constraints:
         for name in constraint.requirement.sensitive_columns if constraint.protected == NEVER else ():
             absent.setdefault(name, []).extend(constraint.requirement.protected or ())
     for name, values in absent.items():
-        if not allowed:
+        if not allow:
             raise unknown_value(name, list(dict.fromkeys(values)))
         progress.notice(said_absent(name, list(dict.fromkeys(values))))
 
@@ -297,14 +297,14 @@ class ClassRule(NamedTuple):
     limit: float
     direction: int
 
-    def broken(self, names: Columns) -> str:
+    def breaks(self, names: Columns) -> str:
         """Write whether a class breaks it; no class, none."""
         sign = ">" if self.direction > 0 else "<"
         return f"coalesce({self.formula.of(names)} {sign} '{self.limit!r}'::DOUBLE, false)"
 
 
-def broken(rules: Sequence[ClassRule], names: Columns) -> str:
-    return " OR ".join(rule.broken(names) for rule in rules) or "false"
+def breaks(rules: Sequence[ClassRule], names: Columns) -> str:
+    return " OR ".join(rule.breaks(names) for rule in rules) or "false"
 
 
 def by_fate(
@@ -316,14 +316,14 @@ def by_fate(
     total: Literal["min", "max", "sum"] = "sum",
 ) -> Formula:
     """Give a formula over the classes that break no rule, or over those that do."""
-    asked = (name for rule in rules for name in rule.formula.columns)
+    rule_columns = (name for rule in rules for name in rule.formula.columns)
     other = "0" if total == "sum" else "NULL"
 
     def formula(c: Columns) -> str:
         then, otherwise = (other, of(c)) if kept else (of(c), other)
-        return f"CASE WHEN {broken(rules, c)} THEN {then} ELSE {otherwise} END"
+        return f"CASE WHEN {breaks(rules, c)} THEN {then} ELSE {otherwise} END"
 
-    return Formula(total, tuple(dict.fromkeys(("n", *columns, *asked))), formula)
+    return Formula(total, tuple(dict.fromkeys(("n", *columns, *rule_columns))), formula)
 
 
 @dataclass(frozen=True)
@@ -360,47 +360,47 @@ class AllowedConstraints(Constraints):
         self.records, self.most, self.share = records, allowance.most(records), allowance.share
         more = LeftOutRecords(constraints[0].requirement, (), float(self.most))
         super().__init__([*constraints, *[more] * (2 if weighed else 1)], attribute_count)
-        self.asked = tuple(constraints)  # the others are not a measure of the release
+        self.on_classes = tuple(constraints)  # the others are not a measure of the release
         self.weighed = weighed
-        self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
-        self._sizes[:, len(self.asked) :] = False
+        self.monotone = all(item.requirement.breaks_in_parts for item in self.on_classes)
+        self._sizes[:, len(self.on_classes) :] = False
         self.kept_from, self.least = self.least, np.zeros(attribute_count, dtype=np.int64)
 
     @property
     def left_out(self) -> int:
         """Where the number of records left out stands among the numbers of a state."""
-        return len(self.asked)
+        return len(self.on_classes)
 
     @property
     def compares_with_table(self) -> bool:
         """Whether a class is held against the table, which is another one where records are left out."""
-        return any(item.requirement.compares_with_table for item in self.asked)
+        return any(item.requirement.compares_with_table for item in self.on_classes)
 
     @property
     def settles(self) -> bool:
         """Whether leaving out a bad class can make another one bad, so that all are judged again."""
-        return self.compares_with_table or len({frozenset(item.attributes) for item in self.asked}) > 1
+        return self.compares_with_table or len({frozenset(item.attributes) for item in self.on_classes}) > 1
 
-    def valid(self, measured: Floats) -> NDArray[np.bool_]:
+    def valid(self, numbers: Floats) -> NDArray[np.bool_]:
         """Tell which states leave out no more than they may."""
-        left = measured[..., self.left_out]
-        good = np.asarray(left <= self.most)
-        for position, item in enumerate(self.asked):
+        left_out = numbers[..., self.left_out]
+        good = np.asarray(left_out <= self.most)
+        for position, item in enumerate(self.on_classes):
             if item.requirement.counts is Counts.GROUPS:
-                kept = self.records - np.nan_to_num(left).astype(np.int64)
-                limits = np.vectorize(item.requirement.search_limit, otypes=[float])(np.maximum(kept, 1))
-                good = good & np.asarray(measured[..., position] <= limits)
+                records = self.records - np.nan_to_num(left_out).astype(np.int64)
+                limits = np.vectorize(item.requirement.search_limit, otypes=[float])(np.maximum(records, 1))
+                good = good & np.asarray(numbers[..., position] <= limits)
         return good
 
-    def possible(self, measured: Floats) -> NDArray[np.bool_]:
-        return self.valid(measured)
+    def possible(self, numbers: Floats) -> NDArray[np.bool_]:
+        return self.valid(numbers)
 
     def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
         """No class is larger than its smallest part, and that is kept if it is too large to be left out."""
         bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
         return np.where((smallest > self.most)[:, None], bound, after)
 
-    def worst(self, measured: Floats) -> int:
+    def worst(self, numbers: Floats) -> int:
         """Give what a run is said to be near to: the share."""
         return self.left_out
 
@@ -409,18 +409,18 @@ class AllowedConstraints(Constraints):
             return f"{value:.0f} of {self.most} records left out"
         return super().describe(position, value)
 
-    def require_solution(self, measured: Floats) -> None:
+    def require_solution(self, numbers: Floats) -> None:
         """Refuse to start where even the most general table would leave out too much."""
-        if bool(self.valid(measured)):
+        if bool(self.valid(numbers)):
             return
-        left = int(measured[self.left_out])
-        if left <= self.most:
+        total = int(numbers[self.left_out])
+        if total <= self.most:
             raise GuaranteeNotMet(
                 "Nothing can meet the requirements: with every value masked a class still breaks one.",
                 "Ask for less, or do not keep one of their attributes in the clear.",
             )
         raise GuaranteeNotMet(
-            f"Nothing can meet the requirements: with every value masked {left} records are in classes that "
+            f"Nothing can meet the requirements: with every value masked {total} records are in classes that "
             f"break one, and {percent(self.share)} of the records are {self.most}.",
             "Ask for less, let --suppress-records leave out more, or do not keep one of their attributes in "
             "the clear.",

@@ -24,14 +24,14 @@ from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.privacy import Formula
 
-Counted = tuple[int, int]
+CountedValue = tuple[int, int]
 """Position of a coded column, and the code of the value whose records are counted."""
 Params = dict[str, object]
-SHOWN = "w"
+DETAIL_COLUMN = "w"
 """The column of what records show, where that is counted."""
 KEY_BITS = 62
 """A group's number is a BIGINT; attributes that do not fit into it make a second one."""
-HELD = "held"
+VALUE_LIST = "held"
 """The column that lists the values of a group."""
 MOST_CELLS = 30_000_000
 """Values of a divided column times those of the sensitive one, a row of a statement each."""
@@ -46,17 +46,17 @@ class CountTable:
     """What is counted in the place of records, where it tells rows apart and does not add up."""
 
     def __init__(
-        self, engine: Engine, atoms: Atoms, attributes: Sequence[int], counted: Sequence[Counted]
+        self, engine: Engine, atoms: Atoms, attributes: Sequence[int], values: Sequence[CountedValue]
     ) -> None:
-        self.attributes, self.engine, self.atoms, self.counted = sorted(attributes), engine, atoms, counted
-        self.names = ["n", *(f"p{j}" for j in range(len(counted)))]
-        self.rows = self._made()
+        self.attributes, self.engine, self.atoms, self.values = sorted(attributes), engine, atoms, values
+        self.names = ["n", *(f"p{j}" for j in range(len(values)))]
+        self.rows = self._make_rows()
         """The SQL of what is read."""
 
-    def _made(self) -> str:
+    def _make_rows(self) -> str:
         columns = ", ".join(f"c{i}" for i in self.attributes)
         counts = ["sum(n)::BIGINT AS n"]
-        for j, (column, code) in enumerate(self.counted):
+        for j, (column, code) in enumerate(self.values):
             counts.append(f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS p{j}")
         text = f"SELECT {columns}, {', '.join(counts)} FROM {self.atoms.table} GROUP BY {columns}"
         return str(self.engine.materialize("grid", text))
@@ -66,12 +66,12 @@ class CountTable:
     def source(self, formulas: Sequence[Formula]) -> Floats:
         """Measure the source, in which nothing is masked: the number of groups, then the formulas'."""
         keys = [f"c{i}" for i in self.attributes]
-        groups = f"({self.grouped(keys, self.rows, needed(formulas))})" if self.element else self.rows
+        groups = f"({self.group_sql(keys, self.rows, counts_of(formulas))})" if self.element else self.rows
         return self._numbers(groups, formulas, {}, "detail")
 
     def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
-        keys, params = self._keys(self.seen(cuts))
-        groups = f"({self.grouped(keys, self.rows, needed(formulas))})"
+        keys, params = self._keys(self.full_cuts(cuts))
+        groups = f"({self.group_sql(keys, self.rows, counts_of(formulas))})"
         return self._numbers(groups, formulas, params, "state")
 
     def _numbers(self, groups: str, formulas: Sequence[Formula], params: Params, step: str) -> Floats:
@@ -83,23 +83,23 @@ class CountTable:
 
         Only groups that a candidate splits are seen: NaN where it splits none; a sum is what it falls by.
         """
-        cuts = self.seen(cuts)
+        cuts = self.full_cuts(cuts)
         split = split_by(cuts, candidates)
         # where they are all of one attribute, a part is of one group of its
         keys, params = self._keys(cuts, but=split.parts if len(split.parts) == 1 else ())
-        parts, own = coded(split.parts, "part")
+        parts, own = part_columns(split.parts, "part")
         text = self.after_sql(keys, parts, split.rests, formulas)
-        params |= own | {"candidate": split.owner} | self._of_parts()
+        params |= own | {"candidate": split.owner} | self._part_params()
         numbers = np.full((len(candidates), len(formulas)), np.nan)
-        for candidate, *read in self.engine.query(text, params, step="after"):
-            numbers[int(candidate)] = read
+        for candidate, *row in self.engine.query(text, params, step="after"):
+            numbers[int(candidate)] = row
         return numbers
 
     def path(
         self,
         cuts: Cuts,
         attribute: int,
-        disclosed: Sequence[int],
+        codes: Sequence[int],
         formulas: Sequence[Formula],
         rivals: Sequence[Candidate] = (),
     ) -> Floats:
@@ -110,19 +110,19 @@ class CountTable:
         Returns:
             Shape (candidates, disclosures, formulas); of the path itself there is one.
         """
-        cuts = self.seen(cuts)
+        cuts = self.full_cuts(cuts)
         beside = split_by(cuts, rivals)
-        places = np.where(cuts[attribute].parts == 0, len(disclosed), -1)
-        places[list(disclosed)] = np.arange(len(disclosed))
+        places = np.where(cuts[attribute].parts == 0, len(codes), -1)
+        places[list(codes)] = np.arange(len(codes))
         split = {attribute: places, **beside.parts}
         keys, params = self._keys(cuts, but=split)
-        columns, own = coded(split, "place")
-        params |= own | {"steps": len(disclosed)} | ({"candidate": beside.owner} if rivals else {})
+        columns, own = part_columns(split, "place")
+        params |= own | {"steps": len(codes)} | ({"candidate": beside.owner} if rivals else {})
         place, *part = columns.values()
         text = self.path_sql(keys, place, formulas, *part)
-        numbers = np.full((max(len(rivals), 1), len(disclosed), len(formulas)), np.nan)
-        for candidate, at, *read in self.engine.query(text, params | self._of_parts(), step="path"):
-            numbers[int(candidate), int(at)] = read
+        numbers = np.full((max(len(rivals), 1), len(codes), len(formulas)), np.nan)
+        for candidate, at, *row in self.engine.query(text, params | self._part_params(), step="path"):
+            numbers[int(candidate), int(at)] = row
         return numbers
 
     def invalid(
@@ -131,32 +131,32 @@ class CountTable:
         attribute: int,
         part: Codes,
         formulas: Sequence[Formula],
-        known: Floats,
+        numbers: Floats,
         limits: Floats,
     ) -> NDArray[np.bool_]:
         """Tell for each boundary whether splitting there breaks a limit; one scan of the groups by value.
 
-        Of each value code ``part`` is the interval, -1 where it is not asked about; ``known`` are the present
-        state's numbers. Either all formulas are sums or none is.
+        Of each value code ``part`` is the interval, -1 where it is not asked about; ``numbers`` are the
+        present state's. Either all formulas are sums or none is.
         """
         sums = any(formula.total == "sum" for formula in formulas)
         text, params = self._boundaries(cuts, attribute, part, formulas, sums=sums)
         params |= {} if sums else {f"limit{j}": float(x) for j, x in enumerate(limits)}
-        found = self.engine.arrays(text, params, step="boundaries")
-        first, last = (found[end].astype(np.int64) + 1 for end in ("code", "next"))
+        rows = self.engine.arrays(text, params, step="boundaries")
+        first, last = (rows[end].astype(np.int64) + 1 for end in ("code", "next"))
         if not sums:
-            return added_up(len(part), first, last, np.ones(len(first))) > 0
+            return sums_at(len(part), first, last, np.ones(len(first))) > 0
         invalid = np.zeros(len(part), dtype=bool)
         for j, limit in enumerate(limits):
-            falls = added_up(len(part), first, last, found[f"fall{j}"])
-            invalid |= known[j] - falls > limit * (1 + SLACK)
+            falls = sums_at(len(part), first, last, rows[f"fall{j}"])
+            invalid |= numbers[j] - falls > limit * (1 + SLACK)
         return invalid
 
     def _boundaries(
         self, cuts: Cuts, attribute: int, part: Codes, formulas: Sequence[Formula], *, sums: bool
     ) -> tuple[str, Params]:
         groups = self.by_value(cuts, attribute, part)
-        return (falls_sql if sums else breaks_sql)(groups, needed(formulas), formulas), dict(groups.params)
+        return (falls_sql if sums else breaks_sql)(groups, counts_of(formulas), formulas), dict(groups.params)
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
         """Give the present groups by the values of an attribute too; ``part`` is as in :meth:`invalid`."""
@@ -164,21 +164,21 @@ class CountTable:
         return self._by_value(keys, text, f"c{attribute}", params)
 
     def _by_part(self, cuts: Cuts, attribute: int, part: Codes) -> tuple[list[str], str, Params]:
-        cuts = self.seen(cuts)
+        cuts = self.full_cuts(cuts)
         beyond = np.full(len(cuts[attribute].parts) - len(part), -1)  # values of a population: in no interval
         keys, params = self._keys(cuts, but=[attribute])
-        texts, own = coded({attribute: np.concatenate([part, beyond])}, "part")
+        texts, own = part_columns({attribute: np.concatenate([part, beyond])}, "part")
         return keys, texts[attribute], params | own
 
     def _by_value(self, keys: Sequence[str], part: str, value: str, params: Params) -> GroupsByValue:
         columns = ", ".join([*keys, f"{part} AS part", f"{value} AS code", *self.names])
         return GroupsByValue(f"SELECT {columns} FROM {self.rows}", names_of(keys), params)
 
-    def seen(self, cuts: Cuts) -> Cuts:
+    def full_cuts(self, cuts: Cuts) -> Cuts:
         """Give the cuts over all values that are counted."""
         return cuts
 
-    def _of_parts(self) -> Params:
+    def _part_params(self) -> Params:
         """Give what else formulas know of the parts that candidates make."""
         return {}
 
@@ -189,7 +189,7 @@ class CountTable:
 
     # -- the statements -------------------------------------------------------------------------------
 
-    def merged(self, names: Sequence[str]) -> str:
+    def merge_counts(self, names: Sequence[str]) -> str:
         """Write the counts of rows that are put together, with the element that they are of."""
         return sums(names)
 
@@ -197,15 +197,15 @@ class CountTable:
         """Write the counts of a group from its rows, one an element."""
         return sums(names)
 
-    def read(self, names: Sequence[str]) -> list[str]:
+    def read_columns(self, names: Sequence[str]) -> list[str]:
         return list(names)
 
-    def grouped(self, keys: Sequence[str], rows: str, names: Sequence[str], where: str = "") -> str:
+    def group_sql(self, keys: Sequence[str], rows: str, names: Sequence[str], where: str = "") -> str:
         groups = ", ".join(names_of(keys))
-        merged = f"SELECT {', '.join(keys)}, {self.merged(names)} FROM {rows} {where}"
+        query = f"SELECT {', '.join(keys)}, {self.merge_counts(names)} FROM {rows} {where}"
         if not self.element:
-            return f"{merged} GROUP BY {groups}"
-        return f"SELECT {groups}, {self.counts(names)} FROM ({merged} GROUP BY ALL) GROUP BY {groups}"
+            return f"{query} GROUP BY {groups}"
+        return f"SELECT {groups}, {self.counts(names)} FROM ({query} GROUP BY ALL) GROUP BY {groups}"
 
     def after_sql(
         self, keys: Sequence[str], parts: Mapping[int, str], rests: set[int], formulas: Sequence[Formula]
@@ -217,57 +217,57 @@ class CountTable:
         value leaves a rest, -1 among the parts of an attribute of ``rests``. ``$candidate`` says whose a
         part is.
         """
-        names, groups = needed(formulas), names_of(keys)
-        columns = [*keys, *(f"{text} AS part{i}" for i, text in parts.items()), *self.read(names)]
+        names, groups = counts_of(formulas), names_of(keys)
+        columns = [*keys, *(f"{text} AS part{i}" for i, text in parts.items()), *self.read_columns(names)]
         aside = [f"part{i} >= {-1 if i in rests else 0}" for i in parts]  # the others are read by nobody
-        coded = (
-            f"SELECT {', '.join([*groups, *(f'part{i}' for i in parts)])}, {self.merged(names)} "
+        by_part = (
+            f"SELECT {', '.join([*groups, *(f'part{i}' for i in parts)])}, {self.merge_counts(names)} "
             f"FROM (SELECT {', '.join(columns)} FROM {self.rows}) WHERE {' OR '.join(aside)} GROUP BY ALL"
         )
         of_rests = [f"part{i}" for i in parts if i in rests]
         of_splits = [f"part{i}" for i in parts if i not in rests]
         each = [self._after_splits(of_splits, groups, names, formulas)] if of_splits else []
         each += [self._after_disclosures(of_rests, groups, names, formulas)] if of_rests else []
-        return f"WITH coded AS MATERIALIZED ({coded}) {' UNION ALL '.join(each)}"
+        return f"WITH coded AS MATERIALIZED ({by_part}) {' UNION ALL '.join(each)}"
 
     def _after_splits(
         self, parts: Sequence[str], groups: Sequence[str], names: Sequence[str], formulas: Sequence[Formula]
     ) -> str:
-        value = ["$value[{part} + 1] AS value"] * (SHOWN in names)
+        value = ["$value[{part} + 1] AS value"] * (DETAIL_COLUMN in names)
         keys = [*groups, "{part} AS part", "$candidate[{part} + 1] AS candidate", *value]
-        made = " UNION ALL ".join(
-            self.grouped([key.format(part=part) for key in keys], "coded", names, f"WHERE {part} >= 0")
+        rows = " UNION ALL ".join(
+            self.group_sql([key.format(part=part) for key in keys], "coded", names, f"WHERE {part} >= 0")
             for part in parts
         )
         if all(formula.total != "sum" for formula in formulas):
             numbers = ", ".join(totals(formulas))
-            return f"SELECT candidate, {numbers} FROM ({made}) AS parts GROUP BY candidate"
+            return f"SELECT candidate, {numbers} FROM ({rows}) AS parts GROUP BY candidate"
         own, whole_of = ({c: c for c in names} | {"value": v} for v in ("value", "0"))
         after = ", ".join(f"{f.total}({f.of(own)}) AS after_{j}" for j, f in enumerate(formulas))
         numbers = ", ".join(
             f"sum({f.of(whole_of)} - after_{j})" if f.total == "sum" else f"{f.total}(after_{j})"
             for j, f in enumerate(formulas)
         )
-        whole = f"SELECT candidate, {sums(names)}, {after} FROM ({made}) AS parts"
+        whole = f"SELECT candidate, {sums(names)}, {after} FROM ({rows}) AS parts"
         whole = f"{whole} GROUP BY {', '.join(groups)}, candidate"
-        unsettled = _unsettled(own, formulas)
-        return f"SELECT candidate, {numbers} FROM ({whole}) AS groups{unsettled} GROUP BY candidate"
+        where = _changing_groups(own, formulas)
+        return f"SELECT candidate, {numbers} FROM ({whole}) AS groups{where} GROUP BY candidate"
 
     def _after_disclosures(
         self, parts: Sequence[str], groups: Sequence[str], names: Sequence[str], formulas: Sequence[Formula]
     ) -> str:
         by = ", ".join(groups)
         whole = ", ".join(f"(sum(sum({c})) OVER (PARTITION BY {by}))::BIGINT AS total_{c}" for c in names)
-        made = " UNION ALL ".join(
+        rows = " UNION ALL ".join(
             f"SELECT {by}, {part} AS part, {sums(names)}, {whole} "
             f"FROM coded WHERE {part} >= -1 GROUP BY {by}, {part}"
             for part in parts
         )
-        numbers = ", ".join(taken_out(names, formula) for formula in formulas)
-        unsettled = _unsettled({c: f"total_{c}" for c in names}, formulas)
+        numbers = ", ".join(number_without(names, formula) for formula in formulas)
+        where = _changing_groups({c: f"total_{c}" for c in names}, formulas)
         return (
-            f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (SELECT * FROM ({made}) "
-            f"WHERE part >= 0) AS parts{unsettled} GROUP BY candidate"
+            f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (SELECT * FROM ({rows}) "
+            f"WHERE part >= 0) AS parts{where} GROUP BY candidate"
         )
 
     def path_sql(
@@ -279,7 +279,7 @@ class CountTable:
         where it left before. What is left of a group before a step is what leaves at this step, at later
         ones, or never. ``part`` is the part that candidates of one other attribute make, each on its own.
         """
-        names, owner = needed(formulas), "0" if part is None else "$candidate[part + 1]"
+        names, owner = counts_of(formulas), "0" if part is None else "$candidate[part + 1]"
         keys = keys if part is None else [*keys, f"{part} AS part"]
         groups, inside = ", ".join(names_of(keys)), "" if part is None else " AND part >= 0"
         parts = (
@@ -292,7 +292,7 @@ class CountTable:
             f"SELECT *, {whole} FROM ({parts}) AS parts WINDOW later AS (PARTITION BY {groups} "
             "ORDER BY place DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
         )
-        numbers = ", ".join(taken_out(names, formula, "place") for formula in formulas)
+        numbers = ", ".join(number_without(names, formula, "place") for formula in formulas)
         return (
             f"SELECT {owner} AS candidate, place, {numbers} FROM ({leaving}) AS leaving "
             "WHERE place < $steps GROUP BY candidate, place"
@@ -302,7 +302,7 @@ class CountTable:
 # -- parts that candidates make -----------------------------------------------------------------------
 
 
-def coded(split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params]:
+def part_columns(split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params]:
     """Write the numbers that some attributes have in the place of their codes, with the parameters."""
     texts, params = dict[int, str](), Params()
     for i, numbers in split.items():
@@ -336,7 +336,7 @@ def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> CandidateParts:
     return CandidateParts(parts, owner, rests)
 
 
-def added_up(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
+def sums_at(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
     """Add up, for each boundary, the numbers of all stretches that it lies in."""
     change = np.zeros(size + 1)
     np.add.at(change, first, numbers)
@@ -366,16 +366,16 @@ def names_of(keys: Sequence[str]) -> list[str]:
     return [key.rpartition(" AS ")[2] for key in keys]
 
 
-def needed(formulas: Sequence[Formula]) -> list[str]:
+def counts_of(formulas: Sequence[Formula]) -> list[str]:
     return list(dict.fromkeys(("n", *(name for formula in formulas for name in formula.columns))))
 
 
-def sums(counted: Iterable[str]) -> str:
-    return ", ".join(f"sum({name})::BIGINT AS {name}" for name in counted)
+def sums(names: Iterable[str]) -> str:
+    return ", ".join(f"sum({name})::BIGINT AS {name}" for name in names)
 
 
 def totals(formulas: Sequence[Formula]) -> list[str]:
-    names = {name: name for name in needed(formulas)} | {"value": "0"}
+    names = {name: name for name in counts_of(formulas)} | {"value": "0"}
     return [f"{formula.total}({formula.of(names)})" for formula in formulas]
 
 
@@ -384,20 +384,20 @@ def worst_of(formula: Formula, sides: Iterable[Mapping[str, str]]) -> str:
     return f"{'least' if formula.total == 'min' else 'greatest'}({', '.join(map(formula.of, sides))})"
 
 
-def taken_out(names: Sequence[str], formula: Formula, part: str = "part") -> str:
+def number_without(names: Sequence[str], formula: Formula, part: str = "part") -> str:
     """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``; or its fall."""
     whole = {c: f"total_{c}" for c in names} | {"value": "0"}
-    taken = {c: c for c in names} | {"value": f"$value[{part} + 1]"}
+    own = {c: c for c in names} | {"value": f"$value[{part} + 1]"}
     rest = {c: f"(total_{c} - {c})" for c in names} | {"value": "0"}
     if formula.total != "sum":
-        return f"{formula.total}({worst_of(formula, (taken, rest))})"
-    fall = f"{formula.of(whole)} - ({formula.of(taken)} + {formula.of(rest)})"
+        return f"{formula.total}({worst_of(formula, (own, rest))})"
+    fall = f"{formula.of(whole)} - ({formula.of(own)} + {formula.of(rest)})"
     # a group that is left whole stays what it is, but shows more
-    whole_stays = SHOWN not in formula.columns
+    whole_stays = DETAIL_COLUMN not in formula.columns
     return f"sum(CASE WHEN n < total_n THEN {fall} ELSE 0 END)" if whole_stays else f"sum({fall})"
 
 
-def _unsettled(names: Mapping[str, str], formulas: Sequence[Formula]) -> str:
+def _changing_groups(names: Mapping[str, str], formulas: Sequence[Formula]) -> str:
     """Leave out groups whose numbers stay what they are, whatever they are split into."""
     if any(formula.settled is None for formula in formulas):
         return ""
@@ -418,52 +418,52 @@ class GroupsByValue:
     """Whether ``last_n, ...`` count what has its last value here, as ``n, ...`` what has its first."""
 
 
-def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+def breaks_sql(groups: GroupsByValue, names: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write which boundaries break a limit: all those after ``code``, up to ``next``; a row each ``code``."""
-    both = sides(counted, lasts=groups.lasts)
-    return breaking_sql(f"({sides_sql(groups, counted)})", [worst_of(f, both) for f in formulas], formulas)
+    both = sides(names, lasts=groups.lasts)
+    return breaking_sql(f"({sides_sql(groups, names)})", [worst_of(f, both) for f in formulas], formulas)
 
 
 def breaking_sql(sides_of: str, worst: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write the same, by the worse number of both sides at each value that ``sides_of`` have."""
-    broken = " OR ".join(
+    condition = " OR ".join(
         f"{number}::DOUBLE {'<' if formula.total == 'min' else '>'} $limit{j}"
         for j, (number, formula) in enumerate(zip(worst, formulas, strict=True))
     )
     return (
-        f"SELECT code, max(next) AS next FROM {sides_of} AS sides WHERE next IS NOT NULL AND ({broken}) "
+        f"SELECT code, max(next) AS next FROM {sides_of} AS sides WHERE next IS NOT NULL AND ({condition}) "
         "GROUP BY code"
     )
 
 
-def falls_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+def falls_sql(groups: GroupsByValue, names: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write by what sums fall at the boundaries after ``code``, up to ``next``; a row each pair."""
-    left, right = sides(counted, lasts=groups.lasts)
-    whole = {name: f"total_{name}" for name in counted}
+    left, right = sides(names, lasts=groups.lasts)
+    whole = {name: f"total_{name}" for name in names}
     falls = ", ".join(
         f"sum({formula.of(whole)} - ({formula.of(left)} + {formula.of(right)}))::DOUBLE AS fall{j}"
         for j, formula in enumerate(formulas)
     )
-    both = sides_sql(groups, counted)
+    both = sides_sql(groups, names)
     return f"SELECT code, next, {falls} FROM ({both}) AS sides WHERE next IS NOT NULL GROUP BY code, next"
 
 
-def sides(counted: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
+def sides(names: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
     """Name the counts on both sides of a boundary: to the right is what has its last value there."""
     last = "last_" if lasts else ""
-    return {c: f"left_{c}" for c in counted}, {c: f"(total_{c} - left_{last}{c})" for c in counted}
+    return {c: f"left_{c}" for c in names}, {c: f"(total_{c} - left_{last}{c})" for c in names}
 
 
-def sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
+def sides_sql(groups: GroupsByValue, names: Sequence[str]) -> str:
     """Write the counts up to each value of a group and those of all, with the next value of the group."""
     by = ", ".join([*groups.groups, "part"])
-    lasts = [f"last_{c}" for c in counted if groups.lasts]
-    found = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in [*counted, *lasts]]
-    found += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in counted]
-    by_value = f"SELECT {by}, code, {sums([*counted, *lasts])} FROM ({groups.query}) AS records "
+    lasts = [f"last_{c}" for c in names if groups.lasts]
+    columns = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in [*names, *lasts]]
+    columns += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in names]
+    by_value = f"SELECT {by}, code, {sums([*names, *lasts])} FROM ({groups.query}) AS records "
     return (
         f"SELECT code, lead(code) OVER along AS next, lag(code) OVER along IS NULL AS begins, "
-        f"{', '.join(found)} "
+        f"{', '.join(columns)} "
         f"FROM ({by_value}WHERE part >= 0 GROUP BY {by}, code) AS by_value "
         f"WINDOW along AS (PARTITION BY {by} ORDER BY code "
         f"ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), whole AS (PARTITION BY {by})"
@@ -472,7 +472,7 @@ def sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
 
 # -- lists of the counts of a sensitive column's values ------------------------------------------------
 
-_LISTED = "sum({0})::BIGINT AS {1}n, list({{'n': {0}, 'q': q}}) FILTER ({0} > 0) AS {1}held"
+_LISTS = "sum({0})::BIGINT AS {1}n, list({{'n': {0}, 'q': q}}) FILTER ({0} > 0) AS {1}held"
 _SIDES = ("one", "other")
 
 
@@ -490,7 +490,7 @@ class ValueTable(CountTable):
         self._sensitive, self._values = f"c{sensitive}", atoms.coded[sensitive]
         super().__init__(engine, atoms, attributes, ())
 
-    def _made(self) -> str:
+    def _make_rows(self) -> str:
         columns = ", ".join([*(f"c{i}" for i in self.attributes), self._sensitive])
         text = (
             f"SELECT {columns}, {self._sensitive} AS v, sum(n)::BIGINT AS n, "
@@ -499,13 +499,13 @@ class ValueTable(CountTable):
         )
         return str(self.engine.materialize("grid", text))
 
-    def merged(self, names: Sequence[str]) -> str:
+    def merge_counts(self, names: Sequence[str]) -> str:
         return f"{self.element}, sum(n)::BIGINT AS n"
 
     def counts(self, names: Sequence[str]) -> str:
-        return _LISTED.format("n", "")
+        return _LISTS.format("n", "")
 
-    def read(self, names: Sequence[str]) -> list[str]:
+    def read_columns(self, names: Sequence[str]) -> list[str]:
         return ["v", "q", "n"]
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
@@ -517,21 +517,21 @@ class ValueTable(CountTable):
         self,
         cuts: Cuts,
         attribute: int,
-        disclosed: Sequence[int],
+        codes: Sequence[int],
         formulas: Sequence[Formula],
         rivals: Sequence[Candidate] = (),
     ) -> Floats:
         self._check_divided(attribute)
-        return super().path(cuts, attribute, disclosed, formulas, rivals)
+        return super().path(cuts, attribute, codes, formulas, rivals)
 
     def _check_divided(self, attribute: int) -> None:
         """Refuse a column that a value at a time is taken out of, where all pairs of values are too many."""
-        divided = self.atoms.coded[attribute]
-        if divided.size * self._values.size > MOST_CELLS:
+        own = self.atoms.coded[attribute]
+        if own.size * self._values.size > MOST_CELLS:
             raise InvalidOption(
-                f"Columns {divided.column.name!r} and {self._values.column.name!r} have {divided.size} and "
+                f"Columns {own.column.name!r} and {self._values.column.name!r} have {own.size} and "
                 f"{self._values.size} values, too many to measure each of the one without each of the other.",
-                f"Give {divided.column.name!r} a taxonomy, or release one of them in coarser values.",
+                f"Give {own.column.name!r} a taxonomy, or release one of them in coarser values.",
             )
 
     def _boundaries(
@@ -544,8 +544,8 @@ class ValueTable(CountTable):
         where = f"WHERE {text} >= 0"
         both = _sides(keys, f"c{attribute}", self.rows, where, up_to, f"sum(n) OVER whole - {up_to}")
         following = f"lead(place) OVER (PARTITION BY {by} ORDER BY place) AS next"
-        found = f"(SELECT *, place AS code, {following} FROM ({both}))"
-        return breaking_sql(found, [worst_of(f, map(_side, _SIDES)) for f in formulas], formulas), params
+        rows = f"(SELECT *, place AS code, {following} FROM ({both}))"
+        return breaking_sql(rows, [worst_of(f, map(_side, _SIDES)) for f in formulas], formulas), params
 
     def _after_disclosures(
         self, parts: Sequence[str], groups: Sequence[str], names: Sequence[str], formulas: Sequence[Formula]
@@ -592,13 +592,13 @@ def _sides(keys: Sequence[str], place: str, rows: str, where: str, one: str, oth
         f"LEFT JOIN cells USING ({names}, place, v, q)), "
         f"divided AS (SELECT {names}, place, q, ({one})::BIGINT AS one, ({other})::BIGINT AS other "
         f"FROM every WINDOW {windows}) "
-        f"SELECT {names}, place, {_LISTED.format('one', 'one_')}, {_LISTED.format('other', 'other_')} "
+        f"SELECT {names}, place, {_LISTS.format('one', 'one_')}, {_LISTS.format('other', 'other_')} "
         f"FROM divided GROUP BY {names}, place"
     )
 
 
 def _side(side: str) -> dict[str, str]:
-    return {name: f"{side}_{name}" for name in ("n", HELD)}
+    return {name: f"{side}_{name}" for name in ("n", VALUE_LIST)}
 
 
 def _of_sides(formula: Formula) -> str:

@@ -35,8 +35,7 @@ CERTAINTY = "certainty"
 class Cut(ABC):
     """The state of one attribute: a partition of its values, and the ways to refine it. Immutable.
 
-    Unless a kind of cut says otherwise, there are none. ``alive`` tells for each candidate id whether it may
-    still be performed.
+    Unless a kind of cut says otherwise, it has no candidates for a refinement.
     """
 
     disjoint: bool = True
@@ -88,20 +87,20 @@ class Cut(ABC):
         return np.empty(0), np.empty(0, dtype=np.int64)
 
     @property
-    def certain(self) -> Floats:
+    def certainties(self) -> Floats:
         """What of the gain of each open candidate is certainty."""
-        found = [np.dot(*self.falls(candidate)) for candidate in self.candidates.tolist()]
-        return np.array(found, dtype=np.float64) * self.worth.certainty / max(self.worth.records, 1)
+        gains = [np.dot(*self.falls(candidate)) for candidate in self.candidates.tolist()]
+        return np.array(gains, dtype=np.float64) * self.worth.certainty / max(self.worth.records, 1)
 
     def values(self, candidates: Codes, gains: Floats) -> list[Floats]:
         """Give what each candidate shows each record of its parts."""
-        found = []
+        values = []
         for candidate, gain in zip(candidates.tolist(), gains.tolist(), strict=True):
             falls, records = self.falls(candidate)
-            certain = self.worth.certainty * falls
-            told = (gain * self.worth.records - certain @ records) / max(records.sum(), 1)
-            found.append(told + certain)
-        return found
+            certainty = self.worth.certainty * falls
+            information = (gain * self.worth.records - certainty @ records) / max(records.sum(), 1)
+            values.append(information + certainty)
+        return values
 
 
 Cuts = tuple[Cut, ...]
@@ -114,9 +113,9 @@ def with_cut(cuts: Cuts, attribute: int, cut: Cut) -> Cuts:
     return (*cuts[:attribute], cut, *cuts[attribute + 1 :])
 
 
-def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    attribute, chosen = candidate
-    return with_cut(cuts, attribute, cuts[attribute].refine(chosen))
+def refine(cuts: Cuts, candidate: Candidate) -> Cuts:
+    attribute, id = candidate
+    return with_cut(cuts, attribute, cuts[attribute].refine(id))
 
 
 class ClosedCut(Cut):
@@ -148,9 +147,9 @@ class SuppressionCut(Cut):
     """
 
     counts: Counts  # records by value code and class
-    left: Counts  # of the suppressed values, by class
+    suppressed_counts: Counts  # records of the suppressed values, by class
     order: Codes  # place of each value in the order of disclosure, from 1; 0 for a suppressed one
-    disclosed: int = 0
+    disclosed_count: int = 0
     worth: Worth = LITERAL
     disjoint = False
 
@@ -172,52 +171,52 @@ class SuppressionCut(Cut):
 
     @cached_property
     def candidates(self) -> Codes:
-        return self.suppressed if self.is_beneficial(self.left) else np.empty(0, dtype=np.int64)
+        return self.suppressed if self.is_beneficial(self.suppressed_counts) else np.empty(0, dtype=np.int64)
 
     @cached_property
     def gains(self) -> Floats:
-        return self.gains_beside(self.left, self.counts[self.candidates])
+        return self.gains_beside(self.suppressed_counts, self.counts[self.candidates])
 
     @cached_property
     def smallest(self) -> Codes:
         part = self.counts[self.candidates].sum(axis=1)
-        rest = self.left.sum() - part
+        rest = self.suppressed_counts.sum() - part
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is not part
 
     def values(self, candidates: Codes, gains: Floats) -> list[Floats]:
         # The symbol tells nothing: else it would pay to leave out the records of a class.
-        shown = self.counts[candidates].sum(axis=1)
-        return list((gains * self.worth.records / np.maximum(shown, 1))[:, None])
+        sizes = self.counts[candidates].sum(axis=1)
+        return list((gains * self.worth.records / np.maximum(sizes, 1))[:, None])
 
     @property
-    def certain(self) -> Floats:
-        shown = self.counts[self.candidates].sum(axis=1)
-        return np.asarray(shown * self.worth.certainty / max(self.worth.records, 1))
+    def certainties(self) -> Floats:
+        sizes = self.counts[self.candidates].sum(axis=1)
+        return np.asarray(sizes * self.worth.certainty / max(self.worth.records, 1))
 
-    def is_beneficial(self, left: Counts) -> bool:
+    def is_beneficial(self, suppressed: Counts) -> bool:
         """Whether it may gain anything to disclose some of what is suppressed then, by class."""
-        return not self.worth.literal or bool(np.count_nonzero(left) > 1)
+        return not self.worth.literal or bool(np.count_nonzero(suppressed) > 1)
 
-    def gains_beside(self, left: Counts, parts: Counts) -> Floats:
+    def gains_beside(self, suppressed: Counts, parts: Counts) -> Floats:
         """Give what it gains to take some parts out of what is suppressed then; both by class."""
-        shown, records = parts.sum(axis=1), left.sum()
-        told = np.zeros(len(parts))
+        sizes, records = parts.sum(axis=1), suppressed.sum()
+        explained = np.zeros(len(parts))
         if self.worth.literal or self.worth.information:
-            told = explained_by_halves(left, parts)
-        chance = by_chance(np.where(shown < records, 2, 1), max(np.count_nonzero(left), 1))
+            explained = explained_by_halves(suppressed, parts)
+        chance = by_chance(np.where(sizes < records, 2, 1), max(np.count_nonzero(suppressed), 1))
         chance = chance + np.log2(max(len(self.counts), 1))  # one of so many values is chosen
-        return self.worth.gains(told, chance, records, shown)
+        return self.worth.gains(explained, chance, records, sizes)
 
     def refine(self, candidate: int) -> SuppressionCut:
         return self.disclose([candidate])
 
     def disclose(self, codes: Sequence[int] | Codes) -> SuppressionCut:
-        chosen = np.asarray(codes, dtype=np.int64)
-        left = self.left - self.counts[chosen].sum(axis=0)
-        disclosed = self.disclosed + len(chosen)
+        values = np.asarray(codes, dtype=np.int64)
+        suppressed = self.suppressed_counts - self.counts[values].sum(axis=0)
+        number = self.disclosed_count + len(values)
         order = self.order.copy()
-        order[chosen] = np.arange(self.disclosed + 1, disclosed + 1)
-        return replace(self, left=left, order=order, disclosed=disclosed)
+        order[values] = np.arange(self.disclosed_count + 1, number + 1)
+        return replace(self, suppressed_counts=suppressed, order=order, disclosed_count=number)
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)
@@ -276,14 +275,14 @@ class TaxonomyTree:
     @cached_property
     def gains(self) -> Floats:
         before = np.stack([total_entropy(self.classes), self.records * self.penalties, self.records > 0])
-        gained, parts = np.zeros((2, len(self.children))), np.ones(len(self.children))
+        falls, parts = np.zeros((2, len(self.children))), np.ones(len(self.children))
         for node in self.groups:
             below = before[:, list(self.children[node])].sum(axis=1)
-            gained[:, node] = (before[:, node] - below)[:2]
+            falls[:, node] = (before[:, node] - below)[:2]
             parts[node] = max(below[2], 1)
-        told, fallen = np.maximum(gained, 0.0)
+        explained, penalty_falls = np.maximum(falls, 0.0)
         chance = by_chance(parts, np.maximum(np.count_nonzero(self.classes, axis=1), 1))
-        gains = self.worth.gains(told, chance, self.records, fallen)
+        gains = self.worth.gains(explained, chance, self.records, penalty_falls)
         return np.asarray(np.where(self.beneficial, gains, 0.0)) if self.worth.literal else gains
 
     @cached_property
@@ -309,7 +308,7 @@ class TaxonomyCut(Cut):
     """A cut: every value is shown as one of its ancestors, or as itself. Candidates are nodes shown."""
 
     tree: TaxonomyTree
-    shown: Codes
+    node_of_code: Codes
 
     @property
     def worth(self) -> Worth:  # type: ignore[override]
@@ -317,7 +316,7 @@ class TaxonomyCut(Cut):
 
     @property
     def nodes(self) -> Codes:
-        return self.shown
+        return self.node_of_code
 
     @classmethod
     def top(cls, tree: TaxonomyTree) -> TaxonomyCut:
@@ -325,13 +324,13 @@ class TaxonomyCut(Cut):
 
     @cached_property
     def parts(self) -> Codes:
-        return _numbered(self.shown)
+        return _number_parts(self.node_of_code)
 
     @cached_property
     def candidates(self) -> Codes:
-        shown = np.unique(self.shown)
-        shown = shown[self.tree.beneficial[shown]]
-        return np.asarray(shown[np.argsort(self.tree.ranks[shown])])  # in the order of their labels
+        nodes = np.unique(self.node_of_code)
+        nodes = nodes[self.tree.beneficial[nodes]]
+        return np.asarray(nodes[np.argsort(self.tree.ranks[nodes])])  # in the order of their labels
 
     @property
     def gains(self) -> Floats:
@@ -342,27 +341,27 @@ class TaxonomyCut(Cut):
         return np.asarray(self.tree.smallest[self.candidates])
 
     def refine(self, candidate: int) -> TaxonomyCut:
-        shown = self.shown.copy()
-        self._open(shown, candidate)
-        return TaxonomyCut(self.tree, shown)
+        nodes = self.node_of_code.copy()
+        self._open(nodes, candidate)
+        return TaxonomyCut(self.tree, nodes)
 
-    def _open(self, shown: Codes, node: int) -> None:
+    def _open(self, nodes: Codes, node: int) -> None:
         for child in self.tree.children[node]:
-            shown[self.tree.codes[child]] = child
+            nodes[self.tree.codes[child]] = child
 
     def split(self, candidate: int) -> Sequence[Codes]:
         parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
         return [codes for codes in parts if len(codes)]
 
     def falls(self, candidate: int) -> tuple[Floats, Codes]:
-        held = [child for child in self.tree.children[candidate] if len(self.tree.codes[child])]
-        return self.tree.penalties[candidate] - self.tree.penalties[held], self.tree.records[held]
+        children = [child for child in self.tree.children[candidate] if len(self.tree.codes[child])]
+        return self.tree.penalties[candidate] - self.tree.penalties[children], self.tree.records[children]
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return candidate, self.tree.children[candidate]
 
 
-def _numbered(nodes: Codes) -> Codes:
+def _number_parts(nodes: Codes) -> Codes:
     return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())
 
 
@@ -384,8 +383,8 @@ class ShownDetail:
     @property
     def total(self) -> float:
         """What all records together show, those that are left out as well, as a mean."""
-        shown = [records @ each for records, each in zip(self._records, self.by_code, strict=True)]
-        return float(sum(shown)) / max(int(self._records[0].sum()), 1)
+        sums = [records @ each for records, each in zip(self._records, self.by_code, strict=True)]
+        return float(sum(sums)) / max(int(self._records[0].sum()), 1)
 
     def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[Floats]:
         return [parts * self._weights[attribute] for parts in cut.values(candidates, gains)]
@@ -394,10 +393,10 @@ class ShownDetail:
         """Let the records of candidates show more."""
         values = self.values(attribute, cut, np.array(candidates), gains)
         for candidate, more in zip(candidates, values, strict=True):
-            self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, more)
+            self.by_code[attribute] = add_detail(self.by_code[attribute], cut, candidate, more)
 
 
-def raised(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
+def add_detail(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
     after = by_code.copy()
     for codes, value in zip(cut.split(candidate), values, strict=True):
         after[codes] += value

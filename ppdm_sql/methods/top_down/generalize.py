@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy
 from ppdm_sql.methods.top_down.outcome import Outcome
-from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolved
+from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolve_option
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
@@ -87,15 +87,15 @@ class GeneralizationRun(RefinementRun):
             "bottom": request.bottoms,
             "top": request.tops,
         }
-        self._given: dict[str, dict[str, Any]] = {
-            option: resolved(given, option, names, self.roles.masking, table=source)
-            for option, given in by_column.items()
+        self._by_option: dict[str, dict[str, Any]] = {
+            option: resolve_option(values, option, names, self.roles.masking, table=source)
+            for option, values in by_column.items()
         }
-        self._check_one_way_each()
+        self._check_one_option_each()
         self._taxonomies = {
-            name: read_taxonomy_or_rule(engine, given) for name, given in self._given["taxonomy"].items()
+            name: read_taxonomy_or_rule(engine, value) for name, value in self._by_option["taxonomy"].items()
         }
-        self._given["category"] |= dict.fromkeys(self.codes())
+        self._by_option["category"] |= dict.fromkeys(self.codes())
         self._check_bound_names()
         self._check_grown()
 
@@ -107,30 +107,30 @@ class GeneralizationRun(RefinementRun):
                     f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
                     "Name it in one role only.",
                 )
-        asked = self.requirements if self.growth is None else self.promised
-        if self.request.method == "hce-tdr" and len({frozenset(r.attributes) for r in asked}) > 1:
+        requirements = self.requirements if self.growth is None else self.promised
+        if self.request.method == "hce-tdr" and len({frozenset(r.attributes) for r in requirements}) > 1:
             raise InvalidOption(
                 "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
                 "Let all of them name the same columns, or use --method tds.",
             )
 
-    def _check_one_way_each(self) -> None:
+    def _check_one_option_each(self) -> None:
         """A column has a taxonomy, or a range of grown intervals, or is suppressed."""
-        seen: dict[str, str] = {}
+        option_of: dict[str, str] = {}
         for option in ("taxonomy", "range", "suppress", "category"):
-            for name in self._given[option]:
-                if name in seen:
+            for name in self._by_option[option]:
+                if name in option_of:
                     raise ColumnRoleError(
-                        f"Column {name!r} is named by --{seen[name]} and by --{option}.",
+                        f"Column {name!r} is named by --{option_of[name]} and by --{option}.",
                         "Choose one of them.",
                     )
-                seen[name] = option
+                option_of[name] = option
 
     def _check_bound_names(self) -> None:
         """The columns of bounds must not meet others of the release."""
-        taken = {name.lower() for name in self.columns}
+        names = {name.lower() for name in self.columns}
         for bound in (bound for name in self.roles.masking for bound in self.bounds(name)):
-            if bound.name.lower() in taken:
+            if bound.name.lower() in names:
                 raise InvalidOption(
                     f"--interval-columns would make a column {bound.name!r}, which the table has.",
                     "Leave the option out, or rename the table's column in a view.",
@@ -140,14 +140,14 @@ class GeneralizationRun(RefinementRun):
         """What is said of grown intervals needs some; tails can stand in a taxonomy by a rule, too."""
         for option in ("min-width", "bottom", "top"):
             of_tails = option != "min-width"
-            for name in self._given[option]:
+            for name in self._by_option[option]:
                 rule = self._taxonomies.get(name)
                 if self._grows(name) or (of_tails and isinstance(rule, DerivedTaxonomy) and rule.has_tails):
                     continue
-                made, but = (", nor made by a rule ranges", " but ranges") if of_tails else ("", "")
+                by_rule, but = (", nor made by a rule ranges", " but ranges") if of_tails else ("", "")
                 raise InvalidOption(
                     f"Column {name!r} is named by --{option}, but its intervals are not grown in the run"
-                    f"{made}.",
+                    f"{by_rule}.",
                     f"Leave the option out, or give no taxonomy{but} and no --suppress for the column, which "
                     "must hold numbers, dates or times.",
                 )
@@ -157,7 +157,7 @@ class GeneralizationRun(RefinementRun):
     def notice_extremes(self) -> None:
         """Tell of columns whose smallest and largest values become bounds of their labels."""
         grown = [name for name in self.roles.masking if self._grows(name)]
-        bare = [name for name in grown if name not in self._given["range"]]
+        bare = [name for name in grown if name not in self._by_option["range"]]
         if bare:
             each = "each" if len(bare) > 1 else "the column"
             example = option_for("--range", bare[0], "LOW,HIGH")
@@ -171,33 +171,33 @@ class GeneralizationRun(RefinementRun):
 
         An interval of codes means nothing. The papers know no guess, so their scores go without one.
         """
-        told = {name for given in self._given.values() for name in given}
+        explicit = {name for values in self._by_option.values() for name in values}
         bare = [
-            name for name in self.roles.masking if name not in told and is_number(self.columns[name].type)
+            name for name in self.roles.masking if name not in explicit and is_number(self.columns[name].type)
         ]
         if self.literal or not bare:
             return ()
         from ppdm_sql.audit.profiling import column_profiles
 
-        found = self.request.looks
-        unknown = [name for name in bare if name not in found]
+        looks = self.request.looks
+        unknown = [name for name in bare if name not in looks]
         _, profiles = column_profiles(self.engine, self.table, unknown, self.roles.count)
-        found.update((item.column, item.looks_like) for item in profiles)
-        codes = [name for name in bare if found[name] in (Look.code, Look.category)]
+        looks.update((item.column, item.looks_like) for item in profiles)
+        codes = [name for name in bare if looks[name] in (Look.code, Look.category)]
         if codes:
-            named = ", ".join(map(repr, codes))
-            taken = f"Columns {named} are taken for codes, so their"
+            names = ", ".join(map(repr, codes))
+            subject = f"Columns {names} are taken for codes, so their"
             if len(codes) == 1:
-                taken = f"Column {named} is taken for a code, so its"
+                subject = f"Column {names} is taken for a code, so its"
             self.progress.notice(
-                f"{taken} values are shown one by one or not at all; give "
+                f"{subject} values are shown one by one or not at all; give "
                 f"{option_for('--range', codes[0], 'LOW,HIGH')} if that is a number."
             )
         return codes
 
     def _grows(self, name: str) -> bool:
         """Whether an attribute is masked by intervals that are grown during the run."""
-        plain = any(name in self._given[option] for option in ("taxonomy", "suppress", "category"))
+        plain = any(name in self._by_option[option] for option in ("taxonomy", "suppress", "category"))
         type_text = self.columns[name].type
         return not plain and is_ordered(type_text) and kind_of(type_text) is not Kind.INTERVAL
 
@@ -208,7 +208,7 @@ class GeneralizationRun(RefinementRun):
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
         dictionary, symbol = self.atoms.coded[position], self.request.symbol
-        bottom, top = self._given["bottom"].get(name), self._given["top"].get(name)
+        bottom, top = self._by_option["bottom"].get(name), self._by_option["top"].get(name)
         tails = None if bottom is None and top is None else tails_of(self.engine, dictionary, bottom, top)
         if name in self._taxonomies:
             bounds = (None, None) if tails is None else tails.bounds
@@ -218,11 +218,11 @@ class GeneralizationRun(RefinementRun):
                 taxonomy = taxonomy.of_values(*of_column, table=self.source, tails=bounds)
             leaves = self._leaves(dictionary, taxonomy)
             if self.rare == "merged":
-                taxonomy, leaves = _merged(taxonomy, leaves, counts, int(self.constraints.least[position]))
+                taxonomy, leaves = _merge(taxonomy, leaves, counts, int(self.constraints.least[position]))
             of = dictionary, counts, taxonomy
             return Generalization(*of, leaves, self._by_interval(name), self.worth, bounds)
         if self._grows(name):
-            ends, width = self._range(dictionary), self._given["min-width"].get(name)
+            ends, width = self._range(dictionary), self._by_option["min-width"].get(name)
             wide = () if width is None else (wide_enough(self.engine, dictionary, ends, width),)
             histogram = ClassHistogram(
                 counts,
@@ -233,7 +233,7 @@ class GeneralizationRun(RefinementRun):
                 self.worth,
             )
             return Intervals(dictionary, histogram, symbol, ends, tails)
-        if name in self._given["range"]:
+        if name in self._by_option["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
             )
@@ -254,8 +254,8 @@ class GeneralizationRun(RefinementRun):
         if missing:
             values = "Add --show-values to see which."
             if self.request.show_values:
-                listed = uncovered_values(self.engine, dictionary.table, leaves)
-                values = f"They are: {', '.join(map(repr, listed))}."
+                examples = uncovered_values(self.engine, dictionary.table, leaves)
+                values = f"They are: {', '.join(map(repr, examples))}."
             raise InvalidSource(
                 f"{missing} of the {len(leaves) - dictionary.has_null} values of column {name!r} are not "
                 f"leaves of its taxonomy. {values}",
@@ -266,10 +266,10 @@ class GeneralizationRun(RefinementRun):
         return leaves
 
     def _range(self, dictionary: Dictionary) -> tuple[str, str] | None:
-        given = self._given["range"].get(dictionary.column.name)
-        if given is None:
+        bounds = self._by_option["range"].get(dictionary.column.name)
+        if bounds is None:
             return None
-        lower, upper = (str(bound).strip() for bound in given)
+        lower, upper = (str(bound).strip() for bound in bounds)
         query = statements.bind("top_down/range_faults", tables={"dictionary": dictionary.table})
         ((usable, outside),) = self.engine.query(query, {"lower": lower, "upper": upper}, step="range_faults")
         name = dictionary.column.name
@@ -286,8 +286,8 @@ class GeneralizationRun(RefinementRun):
         return lower, upper
 
     def bounds(self, name: str) -> Sequence[Output]:
-        grown = self._grows(name) or (name in self._taxonomies and self._by_interval(name))
-        if not (grown and self.request.interval_columns and name in self.roles.masking):
+        in_intervals = self._grows(name) or (name in self._taxonomies and self._by_interval(name))
+        if not (in_intervals and self.request.interval_columns and name in self.roles.masking):
             return ()
         atom = f"c{self.attributes.index(name)}"
         lower = Output(atom, f"{name}_lower", "lower bound", of=name)
@@ -322,7 +322,7 @@ class GeneralizationRun(RefinementRun):
     def parameters(self) -> dict[str, object]:
         return {
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
-            "range": {name: [str(b) for b in bounds] for name, bounds in self._given["range"].items()},
+            "range": {name: [str(b) for b in bounds] for name, bounds in self._by_option["range"].items()},
             "boundary": self.request.boundary,
             **({"rare": self.rare} if self._taxonomies else {}),
             "min_width": self._texts("min-width"),
@@ -333,7 +333,7 @@ class GeneralizationRun(RefinementRun):
         }
 
     def _texts(self, option: str) -> dict[str, str]:
-        return {name: str(given) for name, given in self._given[option].items()}
+        return {name: str(value) for name, value in self._by_option[option].items()}
 
     def _masking_name(self, name: str) -> str:
         if name in self._taxonomies:
@@ -355,9 +355,9 @@ class GeneralizationRun(RefinementRun):
         return rows
 
 
-def _merged(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tuple[Taxonomy, Codes]:
-    held, records = leaves >= 0, np.zeros(len(taxonomy.labels), dtype=np.int64)
-    np.add.at(records, leaves[held], counts[held].sum(axis=1))
+def _merge(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tuple[Taxonomy, Codes]:
+    has_leaf, records = leaves >= 0, np.zeros(len(taxonomy.labels), dtype=np.int64)
+    np.add.at(records, leaves[has_leaf], counts[has_leaf].sum(axis=1))
     merged = taxonomy.merged(records.tolist(), max(least, 1))
     places = {label: node for node, label in enumerate(merged.labels)}
     of_old = np.array([*(places[label] for label in taxonomy.labels), -1])

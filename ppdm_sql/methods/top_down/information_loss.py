@@ -44,19 +44,19 @@ def equivalence_classes(
     engine: Engine, source: Atoms, outcome: Outcome, sets: Iterable[tuple[int, ...]], classes: int | None
 ) -> Iterator[Row]:
     """Say what the classes by each set of attributes are like; ``classes`` is the position of the class."""
-    told = None if classes is None or source.coded[classes].size > MOST_CLASSES else classes
-    records, kept = source.records, outcome.atoms.records
+    label = None if classes is None or source.coded[classes].size > MOST_CLASSES else classes
+    records, kept_records = source.records, outcome.atoms.records
     for attributes in sets:
         of = ", ".join(outcome.names[position] for position in attributes)
-        before, after = classes_by(engine, source, outcome, attributes, told)
+        before, after = classes_by(engine, source, outcome, attributes, label)
         yield f"equivalence classes: {of}", before[0], after[0]
-        yield f"average class size: {of}", records / before[0], kept / after[0]
+        yield f"average class size: {of}", records / before[0], kept_records / after[0]
         yield f"discernibility: {of}", before[1], after[1]
-        if told is not None:
-            yield f"conditional entropy: {of}", before[2] / records, after[2] / kept
-            if kept < records:
-                left = value_counts(engine, source, told) - value_counts(engine, outcome.atoms, told)
-                (whole,) = repeatable(np.array([after[2] + total_entropy(left)]))
+        if label is not None:
+            yield f"conditional entropy: {of}", before[2] / records, after[2] / kept_records
+            if kept_records < records:
+                left_out = value_counts(engine, source, label) - value_counts(engine, outcome.atoms, label)
+                (whole,) = repeatable(np.array([after[2] + total_entropy(left_out)]))
                 name = f"conditional entropy, records left out as one class: {of}"
                 yield name, before[2] / records, float(whole) / records
 
@@ -71,10 +71,10 @@ def classes_by(
     values = [] if classes is None else [(classes, code) for code in range(source.coded[classes].size - 1)]
     entropies = [] if classes is None else [class_entropy([f"p{j}" for j in range(len(values))])]
     formulas = [SQUARED_SIZE, *entropies]
-    whole = kept = CountTable(engine, source, attributes, values)
+    source_table = kept_table = CountTable(engine, source, attributes, values)
     if outcome.atoms is not source:
-        kept = CountTable(engine, outcome.atoms, attributes, values)
-    before, after = whole.source(formulas), kept.state(tuple(outcome.cuts), formulas)
+        kept_table = CountTable(engine, outcome.atoms, attributes, values)
+    before, after = source_table.source(formulas), kept_table.state(tuple(outcome.cuts), formulas)
     return [*before[:2].tolist(), *repeatable(before[2:])], [*after[:2].tolist(), *repeatable(after[2:])]
 
 
@@ -102,25 +102,25 @@ def information_beyond_chance(counts: Counts) -> float:
     """Give the mutual information of labels and class in bits, counted by both, less its mean by chance."""
     records = max(int(counts.sum()), 1)
     rows, columns = (max(int(counts.any(axis=axis).sum()), 1) for axis in (1, 0))
-    found = float(entropy(counts.sum(axis=0))) - float(total_entropy(counts).sum()) / records
-    return max(0.0, found - (rows - 1) * (columns - 1) / (2 * records * math.log(2)))
+    information = float(entropy(counts.sum(axis=0))) - float(total_entropy(counts).sum()) / records
+    return max(0.0, information - (rows - 1) * (columns - 1) / (2 * records * math.log(2)))
 
 
 def suppressed_cells(outcome: Outcome, records: int) -> Iterator[Row]:
-    suppressed = [of for of in masked_attributes(outcome) if of[1].treatment == "suppressed"]
-    hidden = sum(int(masking.counts[cut.nodes == 0].sum()) for _, masking, cut in suppressed)
-    cells = sum(int(masking.counts.sum()) for _, masking, _ in suppressed)
-    yield from _worth("suppressed cells", hidden / max(cells, 1), outcome, records)
+    columns = [of for of in masked_attributes(outcome) if of[1].treatment == "suppressed"]
+    hidden_cells = sum(int(masking.counts[cut.nodes == 0].sum()) for _, masking, cut in columns)
+    cells = sum(int(masking.counts.sum()) for _, masking, _ in columns)
+    yield from _worth("suppressed cells", hidden_cells / max(cells, 1), outcome, records)
 
 
 def certainty_penalty(outcome: Outcome, weights: Sequence[float]) -> Row:
     """Give the mean of the columns' generalized information losses by their weights."""
-    found = weighed = 0.0
+    penalty = weight_sum = 0.0
     for masking, cut, weight in zip(outcome.maskings, outcome.cuts, weights, strict=True):
         if masking.treatment is not None:
-            found += weight * _mean(masking, masking.losses(cut.nodes))
-            weighed += weight
-    return "certainty penalty", 0.0, found / max(weighed, LEAST_GAIN)
+            penalty += weight * _mean(masking, masking.losses(cut.nodes))
+            weight_sum += weight
+    return "certainty penalty", 0.0, penalty / max(weight_sum, LEAST_GAIN)
 
 
 def generalized_information_loss(outcome: Outcome, records: int) -> Iterator[Row]:
@@ -155,14 +155,14 @@ def linked_persons(
     pseudonyms: Sequence[str],
 ) -> tuple[list[Row], str]:
     """Measure the smallest group of persons whose records, which pseudonyms link, are alike; and say it."""
-    found = list[Row]()
+    rows = list[Row]()
     for names in dict.fromkeys(requirement.attributes for requirement in requirements):
         before, after = (float(smallest_linked(engine, table, names, who)) for table, who in sides)
-        found.append((f"smallest group of persons by all their records: {', '.join(names)}", before, after))
-    least = min(after for *_, after in found if after is not None)
-    linked = " and ".join(map(repr, pseudonyms))
-    return found, (
-        f"The pseudonyms of {linked} link the records of a person, and requirements look at one class at "
+        rows.append((f"smallest group of persons by all their records: {', '.join(names)}", before, after))
+    least = min(after for *_, after in rows if after is not None)
+    listing = " and ".join(map(repr, pseudonyms))
+    return rows, (
+        f"The pseudonyms of {listing} link the records of a person, and requirements look at one class at "
         f"a time. By all their records together, as few as {least:.0f} person{'s' * (least != 1)} "
         "cannot be told apart."
     )

@@ -74,16 +74,16 @@ class ClassHistogram:
 
     def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
         """Give what is gained where an interval is split at each of some boundaries."""
-        whole, told, chance = self.classes(low, high), np.zeros(len(boundaries)), np.zeros(())
+        whole, explained, chance = self.classes(low, high), np.zeros(len(boundaries)), np.zeros(())
         if self.worth.literal or self.worth.information:
             choices = 1 if self._only_null(high) else high - low - 1
             chance = by_chance(2, np.count_nonzero(whole)) + np.log2(max(choices, 1))
-            told = explained_by_halves(whole, self.classes(low, boundaries))
+            explained = explained_by_halves(whole, self.classes(low, boundaries))
         records = self.records(low, boundaries), self.records(boundaries, high)
-        fallen = sum(n * fall for n, fall in zip(records, self.fallen(low, high, boundaries), strict=True))
-        return self.worth.gains(told, chance, whole.sum(), np.asarray(fallen))
+        penalty = sum(n * fall for n, fall in zip(records, self.falls(low, high, boundaries), strict=True))
+        return self.worth.gains(explained, chance, whole.sum(), np.asarray(penalty))
 
-    def fallen(self, low: int, high: int, boundaries: Codes) -> tuple[Floats, Floats]:
+    def falls(self, low: int, high: int, boundaries: Codes) -> tuple[Floats, Floats]:
         """Give by how much the certainty penalty of each half is below that of the interval."""
         right = self.places[boundaries] - self.places[low]  # what it loses of its width
         if high == len(self.places):  # NULL, behind all values, is taken out of the symbol
@@ -184,8 +184,8 @@ class IntervalCut(Cut):
 
     def contested(self, alive: NDArray[np.bool_]) -> Codes:
         """Give the part of each value code where another boundary may take the place of one, else -1."""
-        fallen = self._place(self.candidates[~alive[self.candidates]])
-        return np.asarray(np.where(np.isin(self.parts, fallen), self.parts, -1))
+        places = self._place(self.candidates[~alive[self.candidates]])
+        return np.asarray(np.where(np.isin(self.parts, places), self.parts, -1))
 
     def without(self, alive: NDArray[np.bool_]) -> IntervalCut:
         """Give the same intervals with the boundaries that are best once others have fallen."""
@@ -196,7 +196,7 @@ class IntervalCut(Cut):
             splits[place] = self.histogram.split(low, high, alive)
         return replace(self, splits=splits, alive=alive)
 
-    def reopened(self, alive: NDArray[np.bool_]) -> IntervalCut:
+    def reopen(self, alive: NDArray[np.bool_]) -> IntervalCut:
         """Give the same intervals with boundaries that had fallen for one state only open again."""
         if self.histogram.least is None:
             return self
@@ -216,7 +216,7 @@ class IntervalCut(Cut):
 
     def falls(self, candidate: int) -> tuple[Floats, Codes]:
         (low, high), own = self._around(candidate), np.array([candidate])
-        falls = self.histogram.fallen(low, high, own)
+        falls = self.histogram.falls(low, high, own)
         records = self.histogram.records(low, own), self.histogram.records(own, high)
         return np.concatenate(falls), np.concatenate(records)
 
@@ -225,14 +225,14 @@ class IntervalCut(Cut):
         of each shows a record more, shape (2, boundaries).
         """  # noqa: D205
         low, high = self._around(boundary)
-        found = self.histogram.boundaries(low, high, alive)
-        gains = self.histogram.gains(low, high, found)
-        certain = self.worth.certainty * np.stack(self.histogram.fallen(low, high, found))
-        records = np.stack([self.histogram.records(low, found), self.histogram.records(found, high)])
-        told = (gains * self.worth.records - (certain * records).sum(axis=0)) / max(
+        places = self.histogram.boundaries(low, high, alive)
+        gains = self.histogram.gains(low, high, places)
+        certainty = self.worth.certainty * np.stack(self.histogram.falls(low, high, places))
+        records = np.stack([self.histogram.records(low, places), self.histogram.records(places, high)])
+        information = (gains * self.worth.records - (certainty * records).sum(axis=0)) / max(
             self.histogram.records(low, high), 1
         )
-        return found, gains, told + certain
+        return places, gains, information + certainty
 
     def with_split(self, place: int, split: Split, alive: NDArray[np.bool_]) -> IntervalCut:
         """Give the same intervals where another boundary, or none, stands for one of them."""
@@ -269,8 +269,8 @@ def value_places(engine: Engine, dictionary: Dictionary, bounds: tuple[str, str]
         "WHEN number < 0 THEN 0 ELSE 1 END AS place FROM numbers, range ORDER BY code"
     )
     lower, upper = bounds or (None, None)
-    found = engine.arrays(query, {"lower": lower, "upper": upper}, step="places")["place"]
-    places = np.maximum.accumulate(np.append(found, 1.0 if len(found) > 1 or bounds else 0.0))
+    column = engine.arrays(query, {"lower": lower, "upper": upper}, step="places")["place"]
+    places = np.maximum.accumulate(np.append(column, 1.0 if len(column) > 1 or bounds else 0.0))
     places[0] = 0.0
     return np.asarray(places, dtype=np.float64)
 
@@ -303,10 +303,10 @@ def wide_enough(
     lower, upper = bounds or (None, None)
     values = dictionary.size - dictionary.has_null
     params = {"lower": lower, "upper": upper, "width": text, "values": values}
-    found = engine.arrays(query, params, step="reach")["reach"].astype(np.int64)
-    following = np.arange(1, len(found) + 1)
+    reach = engine.arrays(query, params, step="reach")["reach"].astype(np.int64)
+    following = np.arange(1, len(reach) + 1)
     following[-1:] = values + 1  # behind the last there is none
-    reach = np.maximum(found, following)  # a width may be lost in a large floating-point number
+    reach = np.maximum(reach, following)  # a width may be lost in a large floating-point number
 
     def meets(low: int, high: int, boundaries: Codes) -> NDArray[np.bool_]:
         return np.asarray((boundaries >= reach[low]) & (high >= reach[boundaries]))
@@ -356,9 +356,9 @@ def tails_of(engine: Engine, dictionary: Dictionary, bottom: object, top: object
     query = statements.bind("top_down/tails", tables={"dictionary": dictionary.table})
     texts = [None if bound is None else str(bound).strip() for bound in (bottom, top)]
     params = dict(zip(("bottom", "top"), texts, strict=True))
-    ((usable, *found),) = engine.query(query, params, step="tails")
+    ((usable, *ends),) = engine.query(query, params, step="tails")
     if usable:
-        return Tails(*found)
+        return Tails(*ends)
     name, kind = dictionary.column
     raise InvalidOption(
         f"The tails of column {name!r} do not begin at values of {kind}, the lower one below the upper.",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure
 
 logger = logging.getLogger("ppdm_sql")
-Stopped = Literal["complete", "max-steps", "interrupted"]
+StopReason = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 16, 1 << 16
 """Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
 WEIGHED = 64
@@ -66,15 +66,15 @@ class State:
     """Where a run stands: the cuts, the numbers of the constraints, and the steps that led here."""
 
     cuts: Cuts
-    measured: Floats
+    numbers: Floats
     steps: list[RefinementStep] = field(default_factory=list)
     """Appended to as the run goes on, so that a step costs the same however many there were."""
-    stopped: Stopped | None = None
+    stopped: StopReason | None = None
     kept_from: int = 0
     """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
-class Scored(NamedTuple):
+class ScoredCandidates(NamedTuple):
     """Open candidates, by attribute and then in value order, with their scores or bounds of them."""
 
     attributes: Codes
@@ -88,8 +88,8 @@ class Refinement:
     """A run of the loop from the most general state; the order of attributes settles ties.
 
     ``sizes`` are the numbers of candidate ids; ``gains`` are given where they are measured, too, else each
-    cut knows its own; scores are less where more privacy is lost if it ``loses``; what labels have ``shown``
-    is given where records that are left out are weighed.
+    cut knows its own; scores are less where more privacy is lost if it ``loses``; ``detail``, what labels
+    have shown, is given where records that are left out are weighed.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Refinement:
         rounding: Rounding = nine_digits,
         worth: Worth = LITERAL,
         loses: bool = True,
-        shown: ShownDetail | None = None,
+        detail: ShownDetail | None = None,
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
@@ -112,19 +112,19 @@ class Refinement:
         self._literal, self._loses = worth.literal, loses
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
-        self._shown = shown
-        if shown is not None:
-            cast("AllowedMeasure", measure).show(shown.by_code, shown.more)
-        self._weighs_boundaries = shown is not None and gains is None and measure.weighs_boundaries
-        self._weighed = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less what is hidden
+        self._detail = detail
+        if detail is not None:
+            cast("AllowedMeasure", measure).show(detail.by_code, detail.more)
+        self._weighs_boundaries = detail is not None and gains is None and measure.weighs_boundaries
+        self._bounds = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less what is hidden
         self._free = [~alive for alive in self._alive]  # left nothing more out, so these scores never rise
-        self._hidden = 0.0  # what records that are left out would show, as a mean over all
+        self._hidden_detail = 0.0  # what records that are left out would show, as a mean over all
         root = measure.state(cuts)
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
         # Of what is not measured yet only this is known: no state is better than the most general one.
-        self._known = [np.tile(root, (size, 1)) for size in sizes]
+        self._numbers = [np.tile(root, (size, 1)) for size in sizes]
         self._fresh = [np.zeros(size, dtype=bool) for size in sizes]  # measured in this state
-        self._decided: list[tuple[RefinementStep, Floats]] = []
+        self._decisions: list[tuple[RefinementStep, Floats]] = []
         self._beyond: list[tuple[Candidate, Floats]] = []  # measured in the state that these steps lead to
         self._candidates, self._at_first, self._length, self._broke = 0, 0, SHORTEST, False
         # Others make new candidates as they go, so that it would say nothing of how many some are left.
@@ -141,29 +141,29 @@ class Refinement:
             elif room == 0:
                 self.stop("max-steps")
             else:
-                if self._decided:
+                if self._decisions:
                     self._perform_decided(room)
                 else:
                     self.perform(step)
                 self.report(progress)
-        self._constraints.require_reached(self.state.measured, len(self.state.steps))
+        self._constraints.require_reached(self.state.numbers, len(self.state.steps))
         return self.state
 
     def begin(self) -> None:
-        self._constraints.require_solution(self.state.measured)
+        self._constraints.require_solution(self.state.numbers)
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
             self._reopen()
         eager = self._constraints.repairable or self._gains is not None
-        if eager or (self._shown is not None and not self._constraints.monotone):
+        if eager or (self._detail is not None and not self._constraints.monotone):
             while self._measure_all():  # a boundary that fell may have others in its place
                 pass
         if self._constraints.repairable:
             self._refuse_broken()
         while True:
-            attributes, ids, gains, losses, scores = self._ranked()
+            attributes, ids, gains, losses, scores = self._score_all()
             self._candidates = len(ids)
             self._at_first = self._at_first or self._candidates
             if not len(ids) or interrupted():
@@ -174,127 +174,127 @@ class Refinement:
             best = int(order.argmax())
             attribute, candidate = int(attributes[best]), int(ids[best])
             if self._fresh[attribute][candidate]:
-                won = float(scores[best]), float(gains[best]), float(losses[best])
-                return RefinementStep((attribute, candidate), *won)
+                worth = float(scores[best]), float(gains[best]), float(losses[best])
+                return RefinementStep((attribute, candidate), *worth)
             places = np.argsort(-order, kind="stable")
             self._ask(zip(attributes[places].tolist(), ids[places].tolist(), strict=True), attribute)
-            if self._decided:
-                return self._decided[0][0]
+            if self._decisions:
+                return self._decisions[0][0]
 
     def perform(self, step: RefinementStep) -> None:
         attribute, candidate = step.candidate
         self._broke &= self.state.cuts[attribute].disjoint
-        self._perform([step], self._known[attribute][candidate].copy())
+        self._perform([step], self._numbers[attribute][candidate].copy())
         self._reopen()
 
-    def _perform(self, steps: list[RefinementStep], measured: Floats) -> None:
+    def _perform(self, steps: list[RefinementStep], numbers: Floats) -> None:
         """Perform steps of one attribute, of which the last leads to a state of these numbers."""
         state, attribute = self.state, steps[0].candidate[0]
         cut, candidates = state.cuts[attribute], [step.candidate[1] for step in steps]
         after = cut.disclose(candidates) if isinstance(cut, SuppressionCut) else cut.refine(candidates[0])
         cuts = with_cut(state.cuts, attribute, after)
-        if self._shown is not None:
+        if self._detail is not None:
             gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
             self._show(attribute, after, candidates, gains)
-        if self._shown is not None or not self._measure.exact:
-            measured = self._measured(cuts)
-        if self._shown is not None and len(steps) == 1:
-            loss = float(self.loss.of(attribute, state.measured, measured[None])[0])
+        if self._detail is not None or not self._measure.exact:
+            numbers = self._measure_state(cuts)
+        if self._detail is not None and len(steps) == 1:
+            loss = float(self.loss.of(attribute, state.numbers, numbers[None])[0])
             steps = [replace(steps[0], loss=loss)]
         state.steps.extend(steps)
-        kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
-        self.state = State(cuts, measured, state.steps, kept_from=kept_from)
+        kept_from = self._kept_from(numbers, len(state.steps), state.kept_from)
+        self.state = State(cuts, numbers, state.steps, kept_from=kept_from)
         self._carry(attribute)
 
-    def _measured(self, cuts: Cuts) -> Floats:
+    def _measure_state(self, cuts: Cuts) -> Floats:
         """Measure the state after a step; where more is hidden then, nothing foretells the next steps."""
-        measured = self._measure.state(cuts)
-        if self._shown is not None:
-            hidden, self._hidden = self._hidden, self._shown.total - float(measured[-1])
-            self._broke |= self._hidden > hidden
-        return measured
+        numbers = self._measure.state(cuts)
+        if self._detail is not None:
+            before, self._hidden_detail = self._hidden_detail, self._detail.total - float(numbers[-1])
+            self._broke |= self._hidden_detail > before
+        return numbers
 
     def _show(self, attribute: int, after: Cut, candidates: Sequence[int], gains: Floats) -> None:
         """Let the labels of the parts that candidates of one attribute make show more."""
         cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
-        assert self._shown is not None
-        self._shown.perform(attribute, cut, candidates, gains)
-        measure.show(self._shown.by_code, self._shown.more)
+        assert self._detail is not None
+        self._detail.perform(attribute, cut, candidates, gains)
+        measure.show(self._detail.by_code, self._detail.more)
         if isinstance(cut, IntervalCut):
             (candidate,) = candidates
-            self._weighed[attribute][np.concatenate(cut.split(candidate))] = np.inf
+            self._bounds[attribute][np.concatenate(cut.split(candidate))] = np.inf
         elif not cut.disjoint:  # what others gain changes with what is left
             ids = after.candidates
             more = self._wishes.weigh(attribute, after.gains - cut.gains[_places(cut, ids)])
-            self._weighed[attribute][ids] += np.maximum(more, 0.0)
+            self._bounds[attribute][ids] += np.maximum(more, 0.0)
 
     def _perform_decided(self, most: int | None) -> None:
         """Perform disclosures that are decided; all their states keep all limits."""
-        decided = self._decided[:most]
-        del self._decided[:most]
-        self._perform([step for step, _ in decided], decided[-1][1])
-        self._candidates -= len(decided) - 1
-        if self._beyond and not self._decided:
+        steps = self._decisions[:most]
+        del self._decisions[:most]
+        self._perform([step for step, _ in steps], steps[-1][1])
+        self._candidates -= len(steps) - 1
+        if self._beyond and not self._decisions:
             candidates, numbers = zip(*self._beyond, strict=True)
             self._learn(candidates, np.array(numbers))
 
-    def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
-        return before if self._constraints.valid(measured) else steps + 1
+    def _kept_from(self, numbers: Floats, steps: int, before: int) -> int:
+        return before if self._constraints.valid(numbers) else steps + 1
 
-    def follow(self, step: RefinementStep, measured: Floats) -> None:
+    def follow(self, step: RefinementStep, numbers: Floats) -> None:
         """Take over a step of another party, and the numbers of its state."""
         self.state.steps.append(step)
-        self.state = replace(self.state, measured=measured)
+        self.state = replace(self.state, numbers=numbers)
         self._carry(step.candidate[0])
 
-    def stop(self, why: Stopped) -> State:
+    def stop(self, why: StopReason) -> State:
         self.state = replace(self.state, stopped=why)
         return self.state
 
     def report(self, progress: Progress) -> None:
         """Say where the run stands."""
         state = self.state
-        position = self._constraints.worst(state.measured)
-        worst = self._constraints.describe(position, float(state.measured[position]))
-        left = max(self._candidates - 1, 0)
+        position = self._constraints.worst(state.numbers)
+        worst = self._constraints.describe(position, float(state.numbers[position]))
+        remaining = max(self._candidates - 1, 0)
         number, of = len(state.steps), f" of {self._at_first}" if self._only_disclosures else ""
-        logger.info("round %d: %d%s candidates left, nearest to its limit: %s", number, left, of, worst)
-        progress.update(step=number, candidates=f"{left}{of}", worst=worst)
+        logger.info("round %d: %d%s candidates left, nearest to its limit: %s", number, remaining, of, worst)
+        progress.update(step=number, candidates=f"{remaining}{of}", worst=worst)
 
     # -- scores, and bounds of them ---------------------------------------------------------------
 
-    def _ranked(self) -> Scored:
+    def _score_all(self) -> ScoredCandidates:
         """Score the open candidates; numbers not measured in this state are bounds."""
-        cuts, before = self.state.cuts, self.state.measured
+        cuts, before = self.state.cuts, self.state.numbers
         if self._gains is not None:  # in one statement
-            opened = [(a, c) for a, cut in enumerate(cuts) for c in self._open(a, cut)[0].tolist()]
-            self._gains.of(cuts, opened)
-        each = (self._scored(a, cut, before) for a, cut in enumerate(cuts))
-        return Scored(*map(np.concatenate, zip(*each, strict=True)))
+            candidates = [(a, c) for a, cut in enumerate(cuts) for c in self._open(a, cut)[0].tolist()]
+            self._gains.of(cuts, candidates)
+        each = (self._score_attribute(a, cut, before) for a, cut in enumerate(cuts))
+        return ScoredCandidates(*map(np.concatenate, zip(*each, strict=True)))
 
-    def _scored(self, attribute: int, cut: Cut, before: Floats) -> Scored:
+    def _score_attribute(self, attribute: int, cut: Cut, before: Floats) -> ScoredCandidates:
         ids, smallest, gains = self._open(attribute, cut)
         if self._gains is not None:
             gains = self._own_gains(attribute, ids)
-            told = gains > self._gains.least
-            ids, smallest, gains = ids[told], smallest[told], gains[told]
+            pays = gains > self._gains.least
+            ids, smallest, gains = ids[pays], smallest[pays], gains[pays]
         gains = self._weigh(attribute, gains)
-        if self._shown is not None:
+        if self._detail is not None:
             scores = self._scores_at_most(attribute, ids, gains)
-            told = scores >= LEAST_GAIN
-            ids, gains, scores, losses = ids[told], gains[told], scores[told], np.zeros(told.sum())
+            pays = scores >= LEAST_GAIN
+            ids, gains, scores, losses = ids[pays], gains[pays], scores[pays], np.zeros(pays.sum())
         else:
-            losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
+            losses = self.loss.of(attribute, before, self._numbers_after(attribute, ids, smallest, before))
             scores = self.loss.score(gains, losses)
-        return Scored(np.full(len(ids), attribute), ids, gains, losses, scores)
+        return ScoredCandidates(np.full(len(ids), attribute), ids, gains, losses, scores)
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid and gain something, as :meth:`_possible` gives them."""
         ids, smallest, gains = self._possible(attribute, cut)
         if self._loses or self._gains is not None:
             return ids, smallest, gains
-        told = gains >= LEAST_GAIN
-        return ids[told], smallest[told], gains[told]
+        pays = gains >= LEAST_GAIN
+        return ids[pays], smallest[pays], gains[pays]
 
     def _possible(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid, each with the records of its smallest part and its gain."""
@@ -310,24 +310,24 @@ class Refinement:
 
     def _scores_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
         """Give what scores are, or at most can be, where records left out are weighed."""
-        bounds = self._weighed[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden)
-        bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
-        return np.asarray(np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds))
+        bounds = self._bounds[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden_detail)
+        bounds = np.minimum(bounds, self._gains_at_most(attribute, ids, gains))
+        return np.asarray(np.where(self._fresh[attribute][ids], self._numbers[attribute][ids, -1], bounds))
 
-    def _gained_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
+    def _gains_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
         """Bound what candidates gain, of which it is known what they would if no record were left out."""
         cut, limits = self.state.cuts[attribute], cast(AllowedConstraints, self._constraints)
         if not isinstance(cut, SuppressionCut) or self._gains is not None or not limits.monotone:
             return gains
-        kept = cut.counts[ids].sum(axis=1) >= limits.kept_from[attribute]
-        return np.where(kept, gains, 0.0) * (1 + 1e-12)  # what is measured may be added up in another order
+        is_kept = cut.counts[ids].sum(axis=1) >= limits.kept_from[attribute]
+        return np.where(is_kept, gains, 0.0) * (1 + 1e-12)  # sums may be measured in another order
 
-    def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
+    def _numbers_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
-        known = self._constraints.bounded(attribute, self._known[attribute][ids], smallest)
+        numbers = self._constraints.bounded(attribute, self._numbers[attribute][ids], smallest)
         if self._tries_others(attribute):  # of which a smaller gain may come without any loss
-            known = np.where(self._fresh[attribute][ids, None], known, before)
-        return known
+            numbers = np.where(self._fresh[attribute][ids, None], numbers, before)
+        return numbers
 
     def _tries_others(self, attribute: int) -> bool:
         """Whether another candidate takes the place of one that falls."""
@@ -343,30 +343,30 @@ class Refinement:
         cuts, cut = self.state.cuts, self.state.cuts[attribute]
         if self._gains is None:
             return cut.gains[_places(cut, ids)]
-        told = self._gains.of(cuts, [(attribute, candidate) for candidate in ids.tolist()])
-        return told if self._literal else told + cut.certain[_places(cut, ids)]
+        gains = self._gains.of(cuts, [(attribute, candidate) for candidate in ids.tolist()])
+        return gains if self._literal else gains + cut.certainties[_places(cut, ids)]
 
     # -- what is known ----------------------------------------------------------------------------
 
     def _learn(self, candidates: Sequence[Candidate], numbers: Floats) -> None:
         """Take fresh numbers; a candidate that breaks a limit falls, for good where nothing mends it."""
-        fallen = dict[int, list[int]]()
+        failures = dict[int, list[int]]()
         possible = self._constraints.possible(numbers)
         for (attribute, candidate), row, holds in zip(candidates, numbers, possible, strict=True):
-            self._known[attribute][candidate] = row
+            self._numbers[attribute][candidate] = row
             self._fresh[attribute][candidate] = True
-            if self._shown is not None and self._constraints.monotone and self._gains is None:
+            if self._detail is not None and self._constraints.monotone and self._gains is None:
                 left_out = cast(AllowedConstraints, self._constraints).left_out
-                free = bool(row[left_out] == self.state.measured[left_out])
+                free = bool(row[left_out] == self.state.numbers[left_out])
                 self._free[attribute][candidate] = free
-                self._weighed[attribute][candidate] = row[-1] - (0.0 if free else self._hidden)
+                self._bounds[attribute][candidate] = row[-1] - (0.0 if free else self._hidden_detail)
             if not holds:
-                fallen.setdefault(attribute, []).append(candidate)
-        for attribute, some in fallen.items():
-            self._fell(attribute, some)
+                failures.setdefault(attribute, []).append(candidate)
+        for attribute, ids in failures.items():
+            self._drop(attribute, ids)
             self._offer_others(attribute)
 
-    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
+    def _drop(self, attribute: int, candidates: Iterable[int]) -> None:
         """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
         if self._constraints.monotone:
@@ -384,62 +384,62 @@ class Refinement:
         inside = (part[1:] >= 0) & (part[1:] == part[:-1])
         boundaries = 1 + np.flatnonzero(inside & alive[1:])
         if len(boundaries):
-            known = self.state.measured
-            self._fell(attribute, self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries))
+            now = self.state.numbers
+            self._drop(attribute, self._measure.invalid_boundaries(cuts, now, attribute, part, boundaries))
         self._replace(attribute, cut.without(self._open_now(attribute)))
 
     def _replace(self, attribute: int, cut: Cut) -> None:
         """Let other candidates stand for the same parts of an attribute."""
         self.state = replace(self.state, cuts=with_cut(self.state.cuts, attribute, cut))
 
-    def _carry(self, performed: int) -> None:
+    def _carry(self, refined: int) -> None:
         """Keep what is known after a step: what it cannot change stays fresh, the rest becomes a bound."""
-        now, limits = self.state.measured, self._constraints
-        for attribute, (known, fresh) in enumerate(zip(self._known, self._fresh, strict=True)):
+        now, limits = self.state.numbers, self._constraints
+        for attribute, (numbers, fresh) in enumerate(zip(self._numbers, self._fresh, strict=True)):
             if not limits.only_worse:  # without its outliers a state can be better
-                known[:] = now
+                numbers[:] = now
                 fresh[:] = False
                 continue
             apart = limits.apart[attribute]
-            known[:, apart] = now[apart]
+            numbers[:, apart] = now[apart]
             if limits.repairable or limits.adds_up:
                 fresh[:] = False
-            elif attribute == performed and self.state.cuts[attribute].disjoint:
-                known[:] = limits.worse(known, now)  # their groups are others than were split
-            elif self._measure.shares_groups(performed, attribute):
+            elif attribute == refined and self.state.cuts[attribute].disjoint:
+                numbers[:] = limits.worse(numbers, now)  # their groups are others than were split
+            elif self._measure.shares_groups(refined, attribute):
                 fresh[:] = False
 
     def _reopen(self) -> None:
         """Let go of what the last state alone refused."""
-        for attribute, refused in enumerate(self._refused):
-            if refused.any():
-                refused[:] = False
+        for attribute, refusals in enumerate(self._refused):
+            if refusals.any():
+                refusals[:] = False
                 cut = self.state.cuts[attribute]
                 if not self._constraints.monotone and isinstance(cut, IntervalCut):
-                    self._replace(attribute, cut.reopened(self._alive[attribute]))
+                    self._replace(attribute, cut.reopen(self._alive[attribute]))
 
     def _refuse_broken(self) -> None:
         """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
         valid = [
-            self._constraints.valid(known) & fresh
-            for known, fresh in zip(self._known, self._fresh, strict=True)
+            self._constraints.valid(numbers) & fresh
+            for numbers, fresh in zip(self._numbers, self._fresh, strict=True)
         ]
-        if not any(some.any() for some in valid) and not self._constraints.valid(self.state.measured):
-            pairs = zip(self._known, self._fresh, strict=True)
-            valid = [self._constraints.possible(known) & fresh for known, fresh in pairs]
-        for refused, some in zip(self._refused, valid, strict=True):
-            refused[:] = ~some
+        if not any(good.any() for good in valid) and not self._constraints.valid(self.state.numbers):
+            pairs = zip(self._numbers, self._fresh, strict=True)
+            valid = [self._constraints.possible(numbers) & fresh for numbers, fresh in pairs]
+        for refusals, good in zip(self._refused, valid, strict=True):
+            refusals[:] = ~good
 
     # -- what is measured next --------------------------------------------------------------------
 
     def _unknown(self, attributes: Iterable[int]) -> list[Candidate]:
         """List the open candidates of attributes that are not measured in this state."""
-        opened = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
-        return [(a, c) for a, ids in opened for c in ids[~self._fresh[a][ids]].tolist()]
+        open_ids = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
+        return [(a, c) for a, ids in open_ids for c in ids[~self._fresh[a][ids]].tolist()]
 
-    def _measure_some(self, candidates: Sequence[Candidate]) -> None:
-        of = self.state.cuts, self.state.measured, candidates
-        if self._shown is None:
+    def _measure_candidates(self, candidates: Sequence[Candidate]) -> None:
+        of = self.state.cuts, self.state.numbers, candidates
+        if self._detail is None:
             numbers = self._measure.after(*of)
         else:
             numbers = cast("AllowedMeasure", self._measure).weighed_after(*of, self._values(candidates))
@@ -450,44 +450,44 @@ class Refinement:
         values, cuts = dict[Candidate, Floats](), self.state.cuts
         for attribute in dict.fromkeys(a for a, _ in candidates):
             ids = np.array([candidate for a, candidate in candidates if a == attribute])
-            assert self._shown is not None
-            own = self._shown.values(attribute, cuts[attribute], ids, self._own_gains(attribute, ids))
+            assert self._detail is not None
+            own = self._detail.values(attribute, cuts[attribute], ids, self._own_gains(attribute, ids))
             values |= zip(((attribute, candidate) for candidate in ids.tolist()), own, strict=True)
         return [values[candidate] for candidate in candidates]
 
     def _weigh_boundaries(self, attribute: int, cut: IntervalCut, ids: Codes) -> None:
         """Let the boundary of the best score stand for each interval that some boundaries stand for now."""
-        assert self._shown is not None
+        assert self._detail is not None
         measure, limits = cast("AllowedMeasure", self._measure), cast(AllowedConstraints, self._constraints)
         state, alive = self.state, self._open_now(attribute)
         part = np.where(np.isin(cut.parts, cut.parts[ids]), cut.parts, -1)
         worth = measure.boundaries(state.cuts, attribute, part)
-        left_out = state.measured[limits.left_out] + worth.newly
+        left_out = state.numbers[limits.left_out] + worth.left_out
         weight = self._wishes.weights[attribute]
         for place in ids.tolist():
-            found, gains, (left, right) = cut.choices(place, alive)
-            good = left_out[found] <= limits.most
-            self._fell(attribute, found[~good].tolist())
-            found, gains, left, right = found[good], gains[good], left[good], right[good]
+            boundaries, gains, (left, right) = cut.choices(place, alive)
+            good = left_out[boundaries] <= limits.most
+            self._drop(attribute, boundaries[~good].tolist())
+            boundaries, gains, left, right = boundaries[good], gains[good], left[good], right[good]
             split = NO_SPLIT
-            if len(found):
-                shown = weight * (left * worth.left[found] + right * worth.right[found])
-                scores = (shown - worth.lost[found] * measure.unit) / limits.records
-                row = state.measured.copy()
+            if len(boundaries):
+                detail = weight * (left * worth.left[boundaries] + right * worth.right[boundaries])
+                scores = (detail - worth.lost[boundaries] * measure.unit) / limits.records
+                row = state.numbers.copy()
                 row[-1] = scores.max()
                 # in a later state another one may be worth something, if any
                 best = first_best(scores if row[-1] >= LEAST_GAIN else gains)
-                boundary = int(found[best])
+                boundary = int(boundaries[best])
                 split = float(boundary), float(gains[best]), 0.0
-                self._known[attribute][boundary], self._fresh[attribute][boundary] = row, True
-                self._weighed[attribute][boundary] = row[-1] - self._hidden
+                self._numbers[attribute][boundary], self._fresh[attribute][boundary] = row, True
+                self._bounds[attribute][boundary] = row[-1] - self._hidden_detail
             cut = cut.with_split(place, split, self._open_now(attribute))
         self._replace(attribute, cut)
 
     def _measure_all(self) -> bool:
         every = self._unknown(range(len(self.state.cuts)))
         if every:
-            self._measure_some(every)
+            self._measure_candidates(every)
         return bool(every)
 
     def _ask(self, ordered: Iterable[Candidate], attribute: int) -> None:
@@ -503,96 +503,96 @@ class Refinement:
             and self._measure.ahead
             and not self._broke
         ):
-            follow = self._follow_path if self._shown is None else self._follow_weighed
+            follow = self._follow_path if self._detail is None else self._follow_weighed
             if follow(attribute, cut):
                 return
         alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
-        some = self._unknown(alike)
+        candidates = self._unknown(alike)
         if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
-            self._weigh_boundaries(attribute, cut, np.array([candidate for _, candidate in some]))
+            self._weigh_boundaries(attribute, cut, np.array([candidate for _, candidate in candidates]))
             return
-        wanted, most = set(some), self._measure.most
+        open_candidates, most = set(candidates), self._measure.most
         if not self._measure.exact:  # where a statement sees them all, asking often is what costs
             most = max(most, sum(int(fresh.sum()) for fresh in self._fresh))
-        self._measure_some(list(islice((c for c in ordered if c in wanted), most)))
+        self._measure_candidates(list(islice((c for c in ordered if c in open_candidates), most)))
 
     def _follow_path(self, attribute: int, cut: SuppressionCut) -> bool:
         """Decide the disclosures that are next as far as they come out as foretold; tell whether any can."""
         state = self.state
         rivals = self._rivals_beside(attribute)
         most = max(SHORTEST, LONGEST * SHORTEST // max(len(rivals), SHORTEST))
-        way = list(islice(self._way(attribute, cut), min(self._length, most)))
-        if not way:
+        path = list(islice(self._path(attribute, cut), min(self._length, most)))
+        if not path:
             self._broke = True
             return False
-        codes = [step.candidate[1] for step, _ in way]
-        numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
-        foretold = (numbers == np.array([after for _, after in way])).all(axis=1)
+        codes = [step.candidate[1] for step, _ in path]
+        numbers, beside = self._measure.path(state.cuts, state.numbers, attribute, codes, rivals)
+        foretold = (numbers == np.array([after for _, after in path])).all(axis=1)
         sure = _first(~(self._constraints.valid(numbers) & foretold))
-        wins = np.array([step.score for step, _ in way])
-        sure = min(sure, self._beaten(wins, numbers, rivals, beside))
-        self._length = min(2 * self._length, LONGEST) if sure == len(way) else max(2 * sure, SHORTEST)
-        self._decided = [(step, now) for (step, _), now in zip(way[:sure], numbers[:sure], strict=True)]
+        wins = np.array([step.score for step, _ in path])
+        sure = min(sure, self._first_beaten(wins, numbers, rivals, beside))
+        self._length = min(2 * self._length, LONGEST) if sure == len(path) else max(2 * sure, SHORTEST)
+        self._decisions = [(step, now) for (step, _), now in zip(path[:sure], numbers[:sure], strict=True)]
         if not sure:
             self._broke = True
             self._learn([(attribute, codes[0])], numbers[:1])
             return True
         self._beyond = [(rival, own[sure - 1]) for (rival, _), own in zip(rivals, beside, strict=True)]
-        if sure < len(way):
+        if sure < len(path):
             self._beyond.append(((attribute, codes[sure]), numbers[sure]))
         return True
 
     def _follow_weighed(self, attribute: int, cut: SuppressionCut) -> bool:
         """Decide the disclosures that are next, up to one that leaves records out; tell whether any can."""
-        assert self._shown is not None
+        assert self._detail is not None
         state, limits = self.state, cast(AllowedConstraints, self._constraints)
-        way = list(islice(self._weighed_way(attribute, cut), WEIGHED))
-        if not way:
+        path = list(islice(self._weighed_path(attribute, cut), WEIGHED))
+        if not path:
             return False
-        codes, gains = [code for code, *_ in way], np.array([gain for *_, gain in way])
+        codes, gains = [code for code, *_ in path], np.array([gain for *_, gain in path])
         weight = self._wishes.weights[attribute]
-        values = self._shown.values(attribute, cut, np.array(codes), gains / weight)
+        values = self._detail.values(attribute, cut, np.array(codes), gains / weight)
         measure = cast("AllowedMeasure", self._measure)
-        numbers = measure.weighed_path(state.cuts, state.measured, attribute, codes, values)
-        scores, bounds = numbers[:, -1], np.array([bound for _, bound, _ in way])
+        numbers = measure.weighed_path(state.cuts, state.numbers, attribute, codes, values)
+        scores, bounds = numbers[:, -1], np.array([bound for _, bound, _ in path])
         as_foretold = self._constraints.valid(numbers) & (scores >= bounds * (1 - SAME))
-        leaves = numbers[:, limits.left_out] > state.measured[limits.left_out]
-        sure = min(_first(~as_foretold), 1 + _first(leaves), len(way))
-        before = state.measured
+        leaves = numbers[:, limits.left_out] > state.numbers[limits.left_out]
+        sure = min(_first(~as_foretold), 1 + _first(leaves), len(path))
+        before = state.numbers
         for code, gain, now in zip(codes[:sure], gains[:sure].tolist(), numbers[:sure], strict=True):
             loss = float(self.loss.of(attribute, before, now[None])[0])
-            self._decided.append((RefinementStep((attribute, code), float(now[-1]), gain, loss), now))
+            self._decisions.append((RefinementStep((attribute, code), float(now[-1]), gain, loss), now))
             before = now
         if not sure:
             self._broke = True
             self._learn([(attribute, codes[0])], numbers[:1])
         return True
 
-    def _weighed_way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[int, float, float]]:
+    def _weighed_path(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[int, float, float]]:
         """Give the disclosures of an attribute in the order of their bounds, with these and their gains.
 
         It ends where another attribute is next, or a value of which a bound is all that was ever known.
         """
         ids, _, gains = self._possible(attribute, cut)  # what gains nothing yet may gain later on
-        gains, left = self._weigh(attribute, gains), cut.left
+        gains, rest = self._weigh(attribute, gains), cut.suppressed_counts
         bounds = self._scores_at_most(attribute, ids, gains)
-        before, after = self._best_beside(attribute, self.state.measured)
+        before, after = self._best_beside(attribute, self.state.numbers)
         counts = cut.counts[ids]
         for _ in ids[: self._wishes.room(attribute, cut)]:
             order = self._rounding(np.concatenate(([before], bounds, [after])))
-            chosen = int(order.argmax()) - 1
-            if not 0 <= chosen < len(ids) or bounds[chosen] < LEAST_GAIN:
+            best = int(order.argmax()) - 1
+            if not 0 <= best < len(ids) or bounds[best] < LEAST_GAIN:
                 return
-            if np.isinf(self._weighed[attribute][ids[chosen]]):
+            if np.isinf(self._bounds[attribute][ids[best]]):
                 return
-            yield int(ids[chosen]), float(bounds[chosen]), float(gains[chosen])
-            left = left - counts[chosen]
-            now = self._weigh(attribute, cut.gains_beside(left, counts))
+            yield int(ids[best]), float(bounds[best]), float(gains[best])
+            rest = rest - counts[best]
+            now = self._weigh(attribute, cut.gains_beside(rest, counts))
             bounds = bounds + np.maximum(now - gains, 0.0)
-            bounds, gains = np.minimum(bounds, self._gained_at_most(attribute, ids, now)), now
-            bounds[chosen] = -1.0
+            bounds, gains = np.minimum(bounds, self._gains_at_most(attribute, ids, now)), now
+            bounds[best] = -1.0
 
-    def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[RefinementStep, Floats]]:
+    def _path(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[RefinementStep, Floats]]:
         """Give the disclosures of an attribute as they follow each other, with the numbers foretold then.
 
         It ends where another attribute is next, or where what stays suppressed could change a loss. What a
@@ -601,10 +601,10 @@ class Refinement:
         costs little more than one look at every value. Where the numbers that it foretells come true, it is
         the one that scoring all values at every step would find.
         """
-        before = self.state.measured
+        before = self.state.numbers
         least = self._constraints.least_rest(attribute, before)
         ids, smallest, _ = self._possible(attribute, cut)
-        numbers = self._known_after(attribute, ids, smallest, before)
+        numbers = self._numbers_after(attribute, ids, smallest, before)
         of_value = np.hstack([cut.counts[ids], numbers])
         varied = of_value[:, (of_value != of_value[:1]).any(axis=0)]
         order = np.lexsort((ids, *varied.T))
@@ -613,50 +613,50 @@ class Refinement:
         following, codes = np.flatnonzero(differs), ids[order]
         end = np.append(following[1:], len(ids))
         counts, numbers = cut.counts[ids[order[following]]], numbers[order[following]]
-        first, left = following.copy(), cut.left
-        lost, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
+        first, rest = following.copy(), cut.suppressed_counts
+        loss, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
         for _ in ids[: self._wishes.room(attribute, cut)]:
-            if not cut.is_beneficial(left) or left.sum() - counts.sum(axis=1).max() < least:
+            if not cut.is_beneficial(rest) or rest.sum() - counts.sum(axis=1).max() < least:
                 return
-            gains = self._weigh(attribute, cut.gains_beside(left, counts))
-            scores = self.loss.score(gains, lost)
+            gains = self._weigh(attribute, cut.gains_beside(rest, counts))
+            scores = self.loss.score(gains, loss)
             if not cut.worth.literal and not scores.any():
                 return
             rounded = self._rounding(np.concatenate(([beside[0]], scores, [beside[1]])))
-            tied = np.flatnonzero(rounded[:-1] == rounded.max())
-            if not len(tied) or tied[0] == 0:
+            ties = np.flatnonzero(rounded[:-1] == rounded.max())
+            if not len(ties) or ties[0] == 0:
                 return
-            kind = int((tied - 1)[codes[first[tied - 1]].argmin()])
-            known, before = before, self._constraints.worse(before, numbers[kind])
-            won = float(scores[kind]), float(gains[kind]), float(lost[kind])
-            yield RefinementStep((attribute, int(codes[first[kind]])), *won), before
-            left = left - counts[kind]
+            kind = int((ties - 1)[codes[first[ties - 1]].argmin()])
+            previous, before = before, self._constraints.worse(before, numbers[kind])
+            worth = float(scores[kind]), float(gains[kind]), float(loss[kind])
+            yield RefinementStep((attribute, int(codes[first[kind]])), *worth), before
+            rest = rest - counts[kind]
             first[kind] += 1
-            if not np.array_equal(known, before):
-                lost, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
+            if not np.array_equal(previous, before):
+                loss, beside = self.loss.of(attribute, before, numbers), self._best_beside(attribute, before)
             if first[kind] == end[kind]:
                 others = np.arange(len(first)) != kind
                 first, end, counts = first[others], end[others], counts[others]
-                numbers, lost = numbers[others], lost[others]
+                numbers, loss = numbers[others], loss[others]
 
     def _best_beside(self, attribute: int, before: Floats) -> tuple[float, float]:
         """Give the best score of the attributes before one and of those after it; -1 for none."""
         best = [-1.0] * len(self.state.cuts)
         for a, cut in enumerate(self.state.cuts):
             if a != attribute:
-                best[a] = float(self._scored(a, cut, before).scores.max(initial=-1.0))
+                best[a] = float(self._score_attribute(a, cut, before).scores.max(initial=-1.0))
         return max(best[:attribute], default=-1.0), max(best[attribute + 1 :], default=-1.0)
 
     def _rivals_beside(self, attribute: int) -> list[tuple[Candidate, Floats]]:
         """List what is known for sure of the intervals of other attributes, which a path can change."""
-        found = list[tuple[Candidate, Floats]]()
+        rivals = list[tuple[Candidate, Floats]]()
         for a, cut in enumerate(self.state.cuts):
             if a != attribute and self._tries_others(a) and not self._constraints.adds_up:
                 ids = self._open(a, cut)[0]
-                found += [((a, int(c)), self._known[a][c]) for c in ids[self._fresh[a][ids]]]
-        return found
+                rivals += [((a, int(c)), self._numbers[a][c]) for c in ids[self._fresh[a][ids]]]
+        return rivals
 
-    def _beaten(
+    def _first_beaten(
         self,
         wins: Floats,
         numbers: Floats,

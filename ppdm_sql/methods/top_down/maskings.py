@@ -67,10 +67,10 @@ class Masking(ABC):
         """Sort the nodes of the tree so that each comes before its descendants, in value order."""
         return (node,)
 
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+    def nodes(self, children_of: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
         """Give the nodes that a release keeps, with their parents: the root, and what the run made of it."""
-        made = [(child, parent) for parent, children in specialized.items() for child in children]
-        return [(self.root, None), *made]
+        pairs = [(child, parent) for parent, children in children_of.items() for child in children]
+        return [(self.root, None), *pairs]
 
     @abstractmethod
     def losses(self, nodes: Codes) -> Floats:
@@ -95,7 +95,7 @@ class Fixed(Masking):
     def is_whole(self, cut: Cut) -> bool:
         return True
 
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+    def nodes(self, children_of: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
         return []  # there is no tree
 
     def losses(self, nodes: Codes) -> Floats:
@@ -172,18 +172,18 @@ class Generalization(Masking):
     @property
     def labels(self) -> Sequence[Label]:
         pairs = zip(self.taxonomy.labels, self.taxonomy.intervals, strict=True)
-        named: list[Label] = [
+        labels: list[Label] = [
             (node, label, *(interval if interval and self.by_interval else (None, None, None)))
             for node, (label, interval) in enumerate(pairs)
         ]
-        return [*named, (len(named), None, None, None, None)] if self.dictionary.has_null else named
+        return [*labels, (len(labels), None, None, None, None)] if self.dictionary.has_null else labels
 
     def is_whole(self, cut: Cut) -> bool:
         # Every text is its own label; values of other types are shown as the taxonomy writes them.
         texts = self.dictionary.column.type == "VARCHAR"
         return texts and bool((cut.nodes == self.tree.leaf_of_code).all())
 
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+    def nodes(self, children_of: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
         # The whole taxonomy, so that new records can be generalized too.
         return [(node, None if parent < 0 else parent) for node, parent in enumerate(self._parents)]
 
@@ -193,8 +193,8 @@ class Generalization(Masking):
 
     def too_few(self, least: int) -> str | None:
         records = self.tree.records[list(self.tree.children[0])]
-        held, few = np.count_nonzero(records), np.count_nonzero((records > 0) & (records < least))
-        of, have = f"of the {held} groups below {self.taxonomy.labels[0]!r}", "has" if few == 1 else "have"
+        groups, few = np.count_nonzero(records), np.count_nonzero((records > 0) & (records < least))
+        of, have = f"of the {groups} groups below {self.taxonomy.labels[0]!r}", "has" if few == 1 else "have"
         return f"{few} {of} {have} fewer than {least} records" if few else None
 
 

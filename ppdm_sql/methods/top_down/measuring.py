@@ -15,11 +15,11 @@ from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
 from ppdm_sql.methods.top_down.constraints import (
     Constraint,
     Constraints,
-    counted_codes,
+    codes_counted,
 )
 from ppdm_sql.methods.top_down.counts import (
-    HELD,
-    Counted,
+    VALUE_LIST,
+    CountedValue,
     CountTable,
     GroupsByValue,
     Params,
@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down.counts import (
     names_of,
     worst_of,
 )
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refine
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
@@ -70,41 +70,41 @@ class Measure:
     ) -> None:
         self._engine, self._atoms, self._maskings = engine, atoms, maskings
         self._constraints, self._lasting = constraints.all, constraints.lasting
-        self._measured = [
-            MeasuredTable(positions, *self._made([constraints.all[position] for position in positions]))
+        self._tables = [
+            MeasuredTable(positions, *self._make_table([constraints.all[position] for position in positions]))
             for positions in _groups(constraints.all)
         ]
 
-    def _made(self, constraints: Sequence[Constraint]) -> tuple[CountTable, list[Formula]]:
+    def _make_table(self, constraints: Sequence[Constraint]) -> tuple[CountTable, list[Formula]]:
         """Make the table that counts for some constraints, and give their formulas."""
         attributes, sensitive = sorted(constraints[0].attributes), constraints[0].sensitive
-        counted: dict[Counted, str] = {}
+        columns: dict[CountedValue, str] = {}
         if (population := constraints[0].requirement.population) is not None:
             from ppdm_sql.methods.top_down.population import POPULATION, population_table
 
             both = population_table(self._engine, self._atoms, self._maskings, attributes, population)
             values = ValueCounts(population=POPULATION)
             return both, [item.requirement.formula(values) for item in constraints]
-        listed = self.lists and all(_listed(self._atoms, constraint) for constraint in constraints)
+        as_list = self.lists and all(_is_listed(self._atoms, constraint) for constraint in constraints)
         formulas = [
-            formula_of(self._engine, self._atoms, constraint, counted, listed=listed)
+            formula_of(self._engine, self._atoms, constraint, columns, listed=as_list)
             for constraint in constraints
         ]
-        if sensitive is not None and listed:
+        if sensitive is not None and as_list:
             return ValueTable(self._engine, self._atoms, attributes, sensitive), formulas
-        return self.table(attributes, list(counted)), formulas
+        return self.table(attributes, list(columns)), formulas
 
-    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
-        return CountTable(self._engine, self._atoms, attributes, counted)
+    def table(self, attributes: Sequence[int], values: Sequence[CountedValue]) -> CountTable:
+        return CountTable(self._engine, self._atoms, attributes, values)
 
     # -- whole states -----------------------------------------------------------------------------
 
     def state(self, cuts: Cuts | None) -> Floats:
         """Read the constraints' numbers of a state; None for the source, in which nothing is masked."""
         numbers = np.empty(len(self._constraints))
-        for positions, table, formulas in self._measured:
-            read = table.source(formulas) if cuts is None else table.state(cuts, formulas)
-            numbers[positions] = read[1:]
+        for positions, table, formulas in self._tables:
+            row = table.source(formulas) if cuts is None else table.state(cuts, formulas)
+            numbers[positions] = row[1:]
         return numbers
 
     def source(self, detail: Floats) -> Floats:
@@ -113,29 +113,29 @@ class Measure:
 
     # -- states after candidates ------------------------------------------------------------------
 
-    def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        """Measure the states after candidates; ``known`` holds for groups that they do not split."""
-        numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for measured in self._measured:
-            rows = [row for row, (a, _) in enumerate(candidates) if a in measured.table.attributes]
+    def after(self, cuts: Cuts, current: Floats, candidates: Sequence[Candidate]) -> Floats:
+        """Measure the states after candidates; ``current`` holds for groups that they do not split."""
+        numbers = np.repeat(current[None, :], len(candidates), axis=0)
+        for entry in self._tables:
+            rows = [row for row, (a, _) in enumerate(candidates) if a in entry.table.attributes]
             if rows:
-                some = [candidates[row] for row in rows]
-                found = self._after(measured, cuts, known[measured.positions], some)
-                numbers[np.ix_(rows, measured.positions)] = found
+                own = [candidates[row] for row in rows]
+                after = self._after(entry, cuts, current[entry.positions], own)
+                numbers[np.ix_(rows, entry.positions)] = after
         return numbers
 
     def _after(
-        self, measured: MeasuredTable, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+        self, entry: MeasuredTable, cuts: Cuts, current: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
-        read = measured.table.after(cuts, candidates, measured.formulas)
-        return worst_after(known, read, measured.formulas)
+        rows = entry.table.after(cuts, candidates, entry.formulas)
+        return worst_after(current, rows, entry.formulas)
 
     def path(
         self,
         cuts: Cuts,
-        known: Floats,
+        current: Floats,
         attribute: int,
-        disclosed: Sequence[int],
+        codes: Sequence[int],
         rivals: Sequence[tuple[Candidate, Floats]],
     ) -> tuple[Floats, Floats]:
         """Measure the states along a path of disclosures, and those after each rival in all of them.
@@ -143,19 +143,17 @@ class Measure:
         Rivals are candidates of other attributes that split groups of their own, with the numbers of the
         states after them; there are none where a number is a sum.
         """
-        numbers = np.repeat(known[None, :], len(disclosed), axis=0)
-        after = np.repeat(
-            np.array([of for _, of in rivals]).reshape(-1, 1, len(known)), len(disclosed), axis=1
-        )
-        for positions, table, formulas in self._measured:
+        numbers = np.repeat(current[None, :], len(codes), axis=0)
+        after = np.repeat(np.array([of for _, of in rivals]).reshape(-1, 1, len(current)), len(codes), axis=1)
+        for positions, table, formulas in self._tables:
             if attribute not in table.attributes:
                 continue
-            (read,) = table.path(cuts, attribute, disclosed, formulas)
-            numbers[:, positions] = along(known[positions], read, formulas)
+            (along_path,) = table.path(cuts, attribute, codes, formulas)
+            numbers[:, positions] = along(current[positions], along_path, formulas)
             for other in dict.fromkeys(a for (a, _), _ in rivals if a in table.attributes):
                 rows = [row for row, ((a, _), _) in enumerate(rivals) if a == other]
-                some = [rivals[row][0] for row in rows]
-                beside = table.path(cuts, attribute, disclosed, formulas, some)
+                others = [rivals[row][0] for row in rows]
+                beside = table.path(cuts, attribute, codes, formulas, others)
                 for row, own in zip(rows, beside, strict=True):
                     after[row][:, positions] = along(after[row, 0, positions], own, formulas)
         for j, constraint in enumerate(self._constraints):
@@ -164,59 +162,59 @@ class Measure:
         return numbers, after
 
     def invalid_boundaries(
-        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
+        self, cuts: Cuts, current: Floats, attribute: int, part: Codes, boundaries: Codes
     ) -> Codes:
         """Pick the boundaries at which splitting an interval breaks a limit; -1 in ``part`` is in none."""
         invalid = np.zeros(len(part), dtype=bool)
-        for positions, table, formulas in self._measured:
+        for positions, table, formulas in self._tables:
             lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
             if attribute in table.attributes and lasting:
                 here = [positions[n] for n in lasting]
                 limits = np.array([self._constraints[position].limit for position in here])
-                asked = [formulas[n] for n in lasting]
-                invalid |= table.invalid(cuts, attribute, part, asked, known[here], limits)
+                own = [formulas[n] for n in lasting]
+                invalid |= table.invalid(cuts, attribute, part, own, current[here], limits)
         return np.asarray(boundaries[invalid[boundaries]])
 
     def shares_groups(self, attribute: int, other: int) -> bool:
         """Whether a step of one attribute can change the groups that candidates of the other split."""
-        return any(attribute in m.table.attributes and other in m.table.attributes for m in self._measured)
+        return any(attribute in m.table.attributes and other in m.table.attributes for m in self._tables)
 
 
-def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+def worst_after(before: Floats, after: Floats, formulas: Sequence[Formula]) -> Floats:
     """Put the numbers of groups that candidates split to those of the state before; for a sum, what falls."""
     kinds = np.array([formula.total for formula in formulas])
-    worse = np.where(kinds == "max", np.fmax(before, read), np.fmin(before, read))
-    return np.asarray(np.where(kinds == "sum", before - np.nan_to_num(read), worse))
+    worse = np.where(kinds == "max", np.fmax(before, after), np.fmin(before, after))
+    return np.asarray(np.where(kinds == "sum", before - np.nan_to_num(after), worse))
 
 
-def along(known: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+def along(current: Floats, after: Floats, formulas: Sequence[Formula]) -> Floats:
     """Put what is seen along a path together: the worst of all groups seen is that of those that stand."""
-    numbers = np.empty(read.shape)
+    numbers = np.empty(after.shape)
     for j, formula in enumerate(formulas):
         if formula.total == "sum":
-            numbers[:, j] = known[j] - np.nan_to_num(read[:, j]).cumsum()
+            numbers[:, j] = current[j] - np.nan_to_num(after[:, j]).cumsum()
         else:
             worse = np.fmax if formula.total == "max" else np.fmin
-            numbers[:, j] = worse(known[j], worse.accumulate(read[:, j]))
+            numbers[:, j] = worse(current[j], worse.accumulate(after[:, j]))
     return numbers
 
 
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     """Gather the constraints that one table of counts can serve: the same attributes, few values counted."""
-    found: dict[object, list[list[int]]] = {}
+    by_kind: dict[object, list[list[int]]] = {}
     for position, constraint in enumerate(constraints):
         counts, population = constraint.requirement.counts, constraint.requirement.population
         counts_all = constraint.sensitive if counts is Counts.VALUES else None
-        added_up = counts is Counts.GROUPS  # candidates are read as what they add, where others are as worst
-        same = found.setdefault((frozenset(constraint.attributes), counts_all, added_up, population), [[]])
+        adds_up = counts is Counts.GROUPS  # candidates are read as what they add, where others are as worst
+        same = by_kind.setdefault((frozenset(constraint.attributes), counts_all, adds_up, population), [[]])
         protected = sum(constraints[other].protected is not None for other in same[-1])
         if counts is Counts.PROTECTED and protected >= MOST_PROTECTED:
             same.append([])
         same[-1].append(position)
-    return [group for groups in found.values() for group in groups]
+    return [group for groups in by_kind.values() for group in groups]
 
 
-def _listed(atoms: Atoms, constraint: Constraint) -> bool:
+def _is_listed(atoms: Atoms, constraint: Constraint) -> bool:
     """Whether the sensitive values are counted in a list and not in a column each."""
     if constraint.sensitive is None or constraint.protected is not None:
         return False
@@ -229,7 +227,7 @@ def formula_of(
     engine: Engine,
     atoms: Atoms,
     constraint: Constraint,
-    counted: dict[Counted, str],
+    names: dict[CountedValue, str],
     *,
     listed: bool = False,
     shares: Sequence[int] | None = None,
@@ -244,11 +242,10 @@ def formula_of(
     counts = value_counts if atoms.persons is None else person_counts
     dictionary = atoms.coded[sensitive]
     columns = (
-        [HELD]
+        [VALUE_LIST]
         if listed
         else [
-            counted.setdefault((sensitive, code), f"p{len(counted)}")
-            for code in counted_codes(atoms, constraint)
+            names.setdefault((sensitive, code), f"p{len(names)}") for code in codes_counted(atoms, constraint)
         ]
     )
     values = ValueCounts(
@@ -262,8 +259,8 @@ def formula_of(
     if atoms.persons is None or not constraint.requirement.counts_values:
         return formula
     # the values that persons have, each of theirs once, in the place of persons
-    held = f"({sum_of('{' + v + '}' for v in values.columns)})"
-    return replace(formula, of=lambda c: formula.of({**c, "n": held.format_map(c)}))
+    value_sum = f"({sum_of('{' + v + '}' for v in values.columns)})"
+    return replace(formula, of=lambda c: formula.of({**c, "n": value_sum.format_map(c)}))
 
 
 # -- persons --------------------------------------------------------------------------------------
@@ -280,20 +277,20 @@ class PersonTable(CountTable):
 
     element = "person"
 
-    def _made(self) -> str:
-        held = [f"(c{i} = {code})::UTINYINT" for i, code in self.counted]
+    def _make_rows(self) -> str:
+        flags = [f"(c{i} = {code})::UTINYINT" for i, code in self.values]
         columns = [*(f"c{i}" for i in self.attributes), "person"]
-        values = [f"max({text}) AS p{j}" for j, text in enumerate(held)]
+        values = [f"max({text}) AS p{j}" for j, text in enumerate(flags)]
         text = f"SELECT {', '.join([*columns, *values])} FROM {self.atoms.table} GROUP BY ALL"
         return str(self.engine.materialize("people", text))
 
-    def merged(self, names: Sequence[str]) -> str:
+    def merge_counts(self, names: Sequence[str]) -> str:
         return ", ".join([self.element, *(f"max({name}) AS {name}" for name in names[1:])])
 
     def counts(self, names: Sequence[str]) -> str:
         return ", ".join(["count(*)::BIGINT AS n", *(f"sum({name})::BIGINT AS {name}" for name in names[1:])])
 
-    def read(self, names: Sequence[str]) -> list[str]:
+    def read_columns(self, names: Sequence[str]) -> list[str]:
         return [self.element, *names[1:]]
 
     def _after_disclosures(
@@ -303,19 +300,19 @@ class PersonTable(CountTable):
 
     def _without(self, part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
         """Measure states without a part of each group, where ``lost_n`` have no other value of it."""
-        held = names[1:]
-        having = ", ".join(["count(*) AS parts", *(f"sum({name}) AS having_{name}" for name in held)])
+        values = names[1:]
+        having = ", ".join(["count(*) AS parts", *(f"sum({name}) AS having_{name}" for name in values)])
         whole = ["count(*)::BIGINT AS total_n"]
-        whole += [f"count(*) FILTER (having_{name} > 0)::BIGINT AS total_{name}" for name in held]
-        lost = ["count(*) FILTER (parts = 1)::BIGINT AS lost_n"]
-        lost += [f"count(*) FILTER ({c} = 1 AND having_{c} = 1)::BIGINT AS lost_{c}" for c in held]
-        merged = self.merged(names)
-        sets = f"SELECT {groups}, {part} AS part, {merged} FROM coded WHERE {part} >= -1 GROUP BY ALL"
-        numbers = ", ".join(_taken_out(names, formula) for formula in formulas)
+        whole += [f"count(*) FILTER (having_{name} > 0)::BIGINT AS total_{name}" for name in values]
+        lost_counts = ["count(*) FILTER (parts = 1)::BIGINT AS lost_n"]
+        lost_counts += [f"count(*) FILTER ({c} = 1 AND having_{c} = 1)::BIGINT AS lost_{c}" for c in values]
+        counts = self.merge_counts(names)
+        sets = f"SELECT {groups}, {part} AS part, {counts} FROM coded WHERE {part} >= -1 GROUP BY ALL"
+        numbers = ", ".join(_number_without(names, formula) for formula in formulas)
         return (
             f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (WITH sets AS MATERIALIZED ({sets}), "
             f"each AS MATERIALIZED (SELECT {groups}, person, {having} FROM sets GROUP BY {groups}, person), "
-            f"parts AS (SELECT {groups}, part, {self.counts(names)}, {', '.join(lost)} FROM sets "
+            f"parts AS (SELECT {groups}, part, {self.counts(names)}, {', '.join(lost_counts)} FROM sets "
             f"JOIN each USING ({groups}, person) WHERE part >= 0 GROUP BY {groups}, part), "
             f"wholes AS (SELECT {groups}, {', '.join(whole)} FROM each GROUP BY {groups}) "
             f"SELECT * FROM parts JOIN wholes USING ({groups})) GROUP BY candidate"
@@ -334,13 +331,13 @@ class PersonTable(CountTable):
             for end, which in (("min", "first"), ("max", "last"))
         ]
         sets = f"SELECT {', '.join([*sets_by, *ends])} FROM {self.rows} GROUP BY {groups}, part, person"
-        counted = [(f"first_{name}", name) for name in self.names]
-        counted += [(f"last_{name}", f"last_{name}") for name in self.names]
+        pairs = [(f"first_{name}", name) for name in self.names]
+        pairs += [(f"last_{name}", f"last_{name}") for name in self.names]
         events = " UNION ALL ".join(
             f"SELECT {groups}, part, {code} AS code, "
-            + ", ".join(f"{int(code == other)} AS {name}" for other, name in counted)
+            + ", ".join(f"{int(code == other)} AS {name}" for other, name in pairs)
             + f" FROM sets WHERE {code} IS NOT NULL"
-            for code, _ in counted
+            for code, _ in pairs
         )
         text = f"WITH sets AS MATERIALIZED ({sets}) {events}"
         return GroupsByValue(text, names_of(keys), params, lasts=True)
@@ -351,26 +348,26 @@ class PersonMeasure(Measure):
 
     ahead = lists = False
 
-    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> PersonTable:
-        return PersonTable(self._engine, self._atoms, attributes, counted)
+    def table(self, attributes: Sequence[int], values: Sequence[CountedValue]) -> PersonTable:
+        return PersonTable(self._engine, self._atoms, attributes, values)
 
     def _after(
-        self, measured: MeasuredTable, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+        self, entry: MeasuredTable, cuts: Cuts, current: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
-        positions, table, formulas = measured
+        positions, table, formulas = entry
         lasting = self._lasting[positions]
         numbers = np.empty((len(candidates), len(positions)))
         if lasting.any():
-            asked = [formulas[n] for n in np.flatnonzero(lasting)]
-            numbers[:, lasting] = worst_after(known[lasting], table.after(cuts, candidates, asked), asked)
+            own = [formulas[n] for n in np.flatnonzero(lasting)]
+            numbers[:, lasting] = worst_after(current[lasting], table.after(cuts, candidates, own), own)
         if not lasting.all():
-            asked = [formulas[n] for n in np.flatnonzero(~lasting)]
-            states = (refined(cuts, candidate) for candidate in candidates)
-            numbers[:, ~lasting] = np.array([table.state(state, asked)[1:] for state in states])
+            own = [formulas[n] for n in np.flatnonzero(~lasting)]
+            states = (refine(cuts, candidate) for candidate in candidates)
+            numbers[:, ~lasting] = np.array([table.state(state, own)[1:] for state in states])
         return numbers
 
 
-def _taken_out(names: Sequence[str], formula: Formula) -> str:
+def _number_without(names: Sequence[str], formula: Formula) -> str:
     whole, part = ({c: name.format(c) for c in names} for name in ("total_{}", "{}"))
     rest = {c: f"(total_{c} - lost_{c})" for c in names}
     if formula.total == "sum":
@@ -400,33 +397,33 @@ class ConditionalEntropy:
         classes: int,
         worth: Worth = LITERAL,
     ) -> None:
-        counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+        values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records, self.worth = atoms.records, worth
         self._values = atoms.coded[classes].size
-        entropy = class_entropy([f"p{j}" for j in range(len(counted))])
+        entropy = class_entropy([f"p{j}" for j in range(len(values))])
         self._formulas = [entropy, replace(entropy, of=lambda _: "1")]
-        self._table = CountTable(engine, atoms, attributes, counted)
+        self._table = CountTable(engine, atoms, attributes, values)
         self._parts: list[Codes] = []
-        self._known: dict[Candidate, float] = {}
+        self._gains: dict[Candidate, float] = {}
 
     def of(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         """Give the gains of candidates, and measure those that were not yet asked about in this state."""
         parts = [cut.parts for cut in cuts]
         same = (a is b or np.array_equal(a, b) for a, b in zip(parts, self._parts, strict=False))
         if not (self._parts and all(same)):  # where a boundary took the place of another, they stay
-            self._parts, self._known = parts, {}
-        if new := [candidate for candidate in candidates if candidate not in self._known]:
-            self._known.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
-        return np.array([self._known[candidate] for candidate in candidates], dtype=np.float64)
+            self._parts, self._gains = parts, {}
+        if new := [candidate for candidate in candidates if candidate not in self._gains]:
+            self._gains.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
+        return np.array([self._gains[candidate] for candidate in candidates], dtype=np.float64)
 
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         """Measure by what the entropy falls after each of some candidates, and what that is worth."""
-        told, groups = self._table.after(cuts, candidates, self._formulas).T
-        told = repeatable(told)
+        falls, groups = self._table.after(cuts, candidates, self._formulas).T
+        falls = repeatable(falls)
         if self.worth.literal:
-            return told / self._records
+            return falls / self._records
         chance = by_chance(1 - np.nan_to_num(groups), self._values)  # in groups of more than one class
-        return self.worth.gains(told, chance, self._records, np.zeros(len(told)))
+        return self.worth.gains(falls, chance, self._records, np.zeros(len(falls)))
 
 
 def repeatable(sums: Floats) -> Floats:

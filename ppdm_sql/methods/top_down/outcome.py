@@ -29,8 +29,8 @@ from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals,
 MOST_LISTED = 10_000
 """Values of a column in grown intervals above which ``ppdm.cuts`` does not list them."""
 
-Specialized = Mapping[int, Sequence[int]]
-"""The specialized nodes of one attribute with their children, in the order of the run."""
+Children = Mapping[int, Sequence[int]]
+"""The children of the specialized nodes of one attribute, in the order of the run."""
 Move = tuple[int, int, Sequence[int], float, float, float]
 """A step as it is written down: attribute, node, children, score, gain, loss."""
 
@@ -47,7 +47,7 @@ class Outcome:
     maskings: Sequence[Masking]
     cuts: Sequence[Cut]
     moves: Sequence[Move]
-    specialized: Sequence[Specialized]
+    children_of: Sequence[Children]
     texts: Table
     labels: Table
 
@@ -78,11 +78,11 @@ class Outcome:
 def moves_of(cuts: Sequence[Cut], steps: Sequence[RefinementStep]) -> list[Move]:
     """Follow the steps from the most general cuts and say what each specialized."""
     moves: list[Move] = []
-    reached = list(cuts)
+    current = list(cuts)
     for step in steps:
         attribute, candidate = step.candidate
-        node, children = reached[attribute].specialization(candidate)
-        reached[attribute] = reached[attribute].refine(candidate)
+        node, children = current[attribute].specialization(candidate)
+        current[attribute] = current[attribute].refine(candidate)
         moves.append((attribute, node, children, step.score, step.gain, step.loss))
     return moves
 
@@ -90,12 +90,12 @@ def moves_of(cuts: Sequence[Cut], steps: Sequence[RefinementStep]) -> list[Move]
 def outcome_of(
     engine: Engine, atoms: Atoms, maskings: Sequence[Masking], cuts: Sequence[Cut], moves: Sequence[Move]
 ) -> Outcome:
-    specialized: list[dict[int, list[int]]] = [{} for _ in maskings]
+    children_of: list[dict[int, list[int]]] = [{} for _ in maskings]
     for attribute, node, children, *_ in moves:
-        specialized[attribute].setdefault(node, []).extend(children)
-    texts = text_table(engine, maskings, specialized)
-    labels = label_table(engine, maskings, specialized, texts)
-    return Outcome(atoms, maskings, cuts, moves, specialized, texts, labels)
+        children_of[attribute].setdefault(node, []).extend(children)
+    texts = text_table(engine, maskings, children_of)
+    labels = label_table(engine, maskings, children_of, texts)
+    return Outcome(atoms, maskings, cuts, moves, children_of, texts, labels)
 
 
 # -- the labels of nodes --------------------------------------------------------------------------
@@ -106,46 +106,46 @@ def as_lists(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Params:
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
-def text_table(engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized]) -> Table:
+def text_table(engine: Engine, maskings: Sequence[Masking], children_of: Sequence[Children]) -> Table:
     """Write the values of the masked attributes as text; of many in grown intervals their bounds alone."""
     parts, params = list[str](), dict[str, object]()
     for position, masking in enumerate(maskings):
         size = masking.dictionary.size
         if masking.treatment is None or not size:
             continue
-        listed = ""
+        where = ""
         if isinstance(masking, Intervals) and size > MOST_LISTED:
-            bounds = {code for _, *ends in _intervals(masking, specialized[position]) for code in ends}
+            bounds = {code for _, *ends in _intervals(masking, children_of[position]) for code in ends}
             params[f"codes{position}"] = sorted({size - masking.dictionary.has_null - 1, *bounds})
-            listed = f" WHERE list_contains($codes{position}, code)"
+            where = f" WHERE list_contains($codes{position}, code)"
         texts = f"SELECT {position} AS attribute, code, value::VARCHAR AS value"
-        parts.append(f"{texts} FROM {masking.dictionary.table}{listed}")
+        parts.append(f"{texts} FROM {masking.dictionary.table}{where}")
     nothing = "SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"
     return engine.materialize("texts", " UNION ALL ".join(parts) or nothing, params)
 
 
 def label_table(
-    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized], texts: Table
+    engine: Engine, maskings: Sequence[Masking], children_of: Sequence[Children], texts: Table
 ) -> Table:
     """Write the labels of all nodes: those that are known, and those of intervals by their bounds."""
-    known = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
-    params = as_lists(("attribute", "node", "label", "lower", "upper", "closed"), known)
+    labels = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
+    params = as_lists(("attribute", "node", "label", "lower", "upper", "closed"), labels)
     params["suppressed"] = [a for a, masking in enumerate(maskings) if isinstance(masking, Suppression)]
     query = bind("top_down/labels", tables={"texts": texts})
-    grown: list[tuple[object, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for position, masking in enumerate(maskings):
         if isinstance(masking, Intervals):
             values = masking.dictionary.size - masking.dictionary.has_null
             ends = values, *(masking.range or (None, None)), masking.symbol, *_tails(masking)
-            grown += [(position, *interval, *ends) for interval in _intervals(masking, specialized[position])]
-    if grown:  # it takes as long to plan as the rest of the outcome, however few intervals there are
+            rows += [(position, *interval, *ends) for interval in _intervals(masking, children_of[position])]
+    if rows:  # it takes as long to plan as the rest of the outcome, however few intervals there are
         names = (
             *("attribute", "node", "low", "high", "total", "first", "after", "symbol"),
             *("bottom", "top", "above_bottom", "from_top"),
         )
-        params |= as_lists([f"interval_{name}" for name in names], grown)
-        intervals = bind("top_down/interval_labels", tables={"texts": texts})
-        query = Statement(f"{query}\nUNION ALL (\n{intervals}\n)", file="top_down/labels")
+        params |= as_lists([f"interval_{name}" for name in names], rows)
+        interval_labels = bind("top_down/interval_labels", tables={"texts": texts})
+        query = Statement(f"{query}\nUNION ALL (\n{interval_labels}\n)", file="top_down/labels")
     return engine.materialize("labels", query, params)
 
 
@@ -158,9 +158,9 @@ def _tails(masking: Intervals) -> tuple[str | None, str | None, int | None, int 
     return tails.bottom, tails.top, above, None if tails.top is None else tails.from_top
 
 
-def _intervals(masking: Intervals, specialized: Specialized) -> list[tuple[int, int, int]]:
+def _intervals(masking: Intervals, children_of: Children) -> list[tuple[int, int, int]]:
     """Give the nodes of grown intervals with their bounds: the first code, and the one after the last."""
-    return [(node, *masking.histogram.bounds(node)) for node, _ in masking.nodes(specialized)]
+    return [(node, *masking.histogram.bounds(node)) for node, _ in masking.nodes(children_of)]
 
 
 def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
@@ -180,7 +180,7 @@ def step_rows(engine: Engine, outcome: Outcome) -> Table:
         for place, child in enumerate(children)
     ]
     names = ("step", "attribute", "parent", "child", "place", "score", "gain", "loss")
-    return _written(engine, outcome, "steps", names, rows)
+    return _write_rows(engine, outcome, "steps", names, rows)
 
 
 def cut_rows(engine: Engine, outcome: Outcome) -> Table:
@@ -195,28 +195,28 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
         if not isinstance(masking, Intervals) or masking.dictionary.size <= MOST_LISTED
         for run in zip(*(part.tolist() for part in runs_of(outcome.cuts[position].nodes)), strict=True)
     ]
-    return _written(engine, outcome, "cuts", ("attribute", "code", "node"), runs, {"texts": outcome.texts})
+    return _write_rows(engine, outcome, "cuts", ("attribute", "code", "node"), runs, {"texts": outcome.texts})
 
 
 def tree_rows(engine: Engine, outcome: Outcome) -> Table:
     """Write the trees of the masked attributes, the cut marked; the owner's, never exported."""
     rows: list[tuple[int, int, int, int | None, bool]] = []
     for position, masking in enumerate(outcome.maskings):
-        specialized = outcome.specialized[position]
-        parents = dict(masking.nodes(specialized))
+        children_of = outcome.children_of[position]
+        parents = dict(masking.nodes(children_of))
         order = {node: rank for rank, node in enumerate(sorted(parents, key=masking.order))}
         # nodes of the cut that no record shows are marked, too
-        made = {masking.root} | {child for children in specialized.values() for child in children}
-        shown = {node for node in made if node not in specialized}
-        shown |= made & set(outcome.cuts[position].nodes.tolist())
+        nodes = {masking.root} | {child for children in children_of.values() for child in children}
+        shown_nodes = {node for node in nodes if node not in children_of}
+        shown_nodes |= nodes & set(outcome.cuts[position].nodes.tolist())
         for node, rank in order.items():
             parent = parents[node]
             above = None if parent is None else order[parent]
-            rows.append((position, node, rank, above, node in shown))
-    return _written(engine, outcome, "trees", ("attribute", "key", "node", "parent", "shown"), rows)
+            rows.append((position, node, rank, above, node in shown_nodes))
+    return _write_rows(engine, outcome, "trees", ("attribute", "key", "node", "parent", "shown"), rows)
 
 
-def _written(
+def _write_rows(
     engine: Engine,
     outcome: Outcome,
     step: str,
@@ -236,41 +236,40 @@ def kept_records(engine: Engine, whole: Outcome, constraints: Constraints, class
     atoms, maskings, cuts = whole.atoms, whole.maskings, whole.cuts
     if not isinstance(constraints, AllowedConstraints):
         return whole
-    table, records = _kept(engine, atoms, constraints, cuts)
+    table, records = _kept_rows(engine, atoms, constraints, cuts)
     if records == atoms.records:
         return whole
-    masked = [position for position, masking in enumerate(maskings) if masking.treatment is not None]
-    codes = {position: _codes(engine, table, position) for position in masked}
+    positions = [position for position, masking in enumerate(maskings) if masking.treatment is not None]
+    codes = {position: _codes(engine, table, position) for position in positions}
     dictionaries = list(atoms.coded)
-    for position, held in codes.items():
-        dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, held)
-    table = engine.materialize("kept_atoms", *_recoded(atoms, table, codes))
-    kept = Atoms(table, tuple(dictionaries), atoms.kept, records)
-    counts = counts_by_class(engine, kept, range(len(maskings)), classes)
+    for position, kept_codes in codes.items():
+        dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, kept_codes)
+    table = engine.materialize("kept_atoms", *_recode(atoms, table, codes))
+    kept_atoms = Atoms(table, tuple(dictionaries), atoms.kept, records)
+    counts = counts_by_class(engine, kept_atoms, range(len(maskings)), classes)
     pairs = [
-        _over_kept(masking, cut, kept.coded[position], counts[position], codes.get(position))
+        _over_kept(masking, cut, kept_atoms.coded[position], counts[position], codes.get(position))
         for position, (masking, cut) in enumerate(zip(maskings, cuts, strict=True))
     ]
-    made = [masking for masking, _ in pairs]
-    return outcome_of(
-        engine, kept, made, [cut for _, cut in pairs], _moves(whole.moves, maskings, made, codes)
-    )
+    kept_maskings = [masking for masking, _ in pairs]
+    moves = _moves(whole.moves, maskings, kept_maskings, codes)
+    return outcome_of(engine, kept_atoms, kept_maskings, [cut for _, cut in pairs], moves)
 
 
-def _kept(
+def _kept_rows(
     engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
 ) -> tuple[Table, int]:
     """Give the atoms in good classes, by the codes that they have, and their records."""
     from ppdm_sql.methods.top_down.left_out_measure import CellTable  # where records may be left out
 
     cells, state = CellTable(engine, atoms, constraints), tuple(cuts)
-    good, groupings = cells.settled([state], [[np.zeros(item.size) for item in atoms.coded]])
+    good, groupings = cells.settle([state], [[np.zeros(item.size) for item in atoms.coded]])
     keys, params = cells.keys(state)
     same = ", ".join(key for grouping in groupings for key in grouping.keys)
-    keyed = f"SELECT *, {', '.join(key for some in keys for key in some)} FROM {atoms.table}"
+    with_keys = f"SELECT *, {', '.join(key for set_keys in keys for key in set_keys)} FROM {atoms.table}"
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     columns += [f"c{position}" for position in range(len(atoms.coded))]
-    query = f"SELECT {', '.join(columns)}, n FROM ({keyed}) AS a SEMI JOIN {good} USING ({same})"
+    query = f"SELECT {', '.join(columns)}, n FROM ({with_keys}) AS a SEMI JOIN {good} USING ({same})"
     rows = engine.materialize("kept", query, params)
     ((records,),) = engine.query(f"SELECT coalesce(sum(n), 0)::BIGINT FROM {rows}", step="kept records")
     return rows, int(records)
@@ -281,17 +280,17 @@ def _codes(engine: Engine, table: Table, position: int) -> Codes:
     return np.asarray(rows["c"].astype(np.int64))
 
 
-def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, held: Codes) -> Dictionary:
+def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, codes: Codes) -> Dictionary:
     """Number the values that are still there anew, in the same order."""
     query = (
         f"SELECT d.value, row_number() OVER (ORDER BY d.code) - 1 AS code FROM {of.table} AS d "
         f"WHERE d.code IN (SELECT c{position} FROM {table})"
     )
-    has_null = of.has_null and of.size - 1 in held[-1:]
-    return replace(of, table=engine.materialize("kept_dictionary", query), size=len(held), has_null=has_null)
+    has_null = of.has_null and of.size - 1 in codes[-1:]
+    return replace(of, table=engine.materialize("kept_dictionary", query), size=len(codes), has_null=has_null)
 
 
-def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, dict[str, object]]:
+def _recode(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, dict[str, object]]:
     params: dict[str, object] = {}
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     for position, of in enumerate(atoms.coded):
@@ -306,32 +305,32 @@ def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, 
 
 
 def _over_kept(
-    masking: Masking, cut: Cut, dictionary: Dictionary, counts: Counts, held: Codes | None
+    masking: Masking, cut: Cut, dictionary: Dictionary, counts: Counts, codes: Codes | None
 ) -> tuple[Masking, Cut]:
     """Give a masking and a cut over the new codes; none of its parts holds other kept values than before."""
-    if held is None:
+    if codes is None:
         return Fixed(dictionary, counts), cut
     if isinstance(masking, Suppression):
-        disclosed = np.flatnonzero(cut.parts[held] > 0)
+        disclosures = np.flatnonzero(cut.parts[codes] > 0)
         top = SuppressionCut.top(counts, masking.worth)
-        return replace(masking, dictionary=dictionary, counts=counts), top.disclose(disclosed)
+        return replace(masking, dictionary=dictionary, counts=counts), top.disclose(disclosures)
     if isinstance(masking, Generalization) and isinstance(cut, TaxonomyCut):
-        leaves = masking.leaves[held]
-        generalized = replace(masking, dictionary=dictionary, counts=counts, leaves=leaves)
-        return generalized, TaxonomyCut(generalized.tree, cut.shown[held])
+        leaves = masking.leaves[codes]
+        generalization = replace(masking, dictionary=dictionary, counts=counts, leaves=leaves)
+        return generalization, TaxonomyCut(generalization.tree, cut.node_of_code[codes])
     if isinstance(masking, Intervals) and isinstance(cut, IntervalCut):
         histogram, tails, rules = masking.histogram, masking.tails, tuple[BoundaryRule, ...]()
         # in the range of the source; NULL has no place
-        places = np.append(histogram.places[held[held < len(histogram.places) - 1]], histogram.places[-1])
+        places = np.append(histogram.places[codes[codes < len(histogram.places) - 1]], histogram.places[-1])
         places[0] = 0.0
         if tails is not None:
-            above_bottom, from_top = np.searchsorted(held, (tails.above_bottom, tails.from_top)).tolist()
+            above_bottom, from_top = np.searchsorted(codes, (tails.above_bottom, tails.from_top)).tolist()
             tails = replace(tails, above_bottom=above_bottom, from_top=from_top)
             rules = (tails,)
         histogram = ClassHistogram(counts, dictionary.has_null, places, None, rules, histogram.worth)
-        grown = replace(masking, dictionary=dictionary, histogram=histogram, tails=tails)
-        bounds = np.unique(np.searchsorted(held, cut.boundaries))
-        return grown, IntervalCut.of(histogram, bounds.tolist())
+        intervals = replace(masking, dictionary=dictionary, histogram=histogram, tails=tails)
+        bounds = np.unique(np.searchsorted(codes, cut.boundaries))
+        return intervals, IntervalCut.of(histogram, bounds.tolist())
     raise TypeError(type(masking))
 
 
@@ -339,24 +338,24 @@ def _moves(
     moves: Sequence[Move], before: Sequence[Masking], after: Sequence[Masking], codes: dict[int, Codes]
 ) -> list[Move]:
     """Give the steps over the new nodes, without those that told only records apart which are left out."""
-    kept: list[Move] = []
+    result: list[Move] = []
     for attribute, node, children, score, gain, loss in moves:
         of = before[attribute], after[attribute], codes[attribute]
         parent = _node(*of, node)
-        found = [kept_child for child in children if (kept_child := _node(*of, child)) is not None]
-        if parent is not None and found and found != [parent]:
-            kept.append((attribute, parent, found, score, gain, loss))
-    return kept
+        kept_children = [kept_child for child in children if (kept_child := _node(*of, child)) is not None]
+        if parent is not None and kept_children and kept_children != [parent]:
+            result.append((attribute, parent, kept_children, score, gain, loss))
+    return result
 
 
-def _node(old: Masking, new: Masking, held: Codes, node: int) -> int | None:
+def _node(old: Masking, new: Masking, codes: Codes, node: int) -> int | None:
     """Give a node over the new codes; None where no kept value can be in it, for all that the data say."""
     if isinstance(old, Intervals) and isinstance(new, Intervals):
-        low, high = np.searchsorted(held, old.histogram.bounds(node)).tolist()
+        low, high = np.searchsorted(codes, old.histogram.bounds(node)).tolist()
         return new.histogram.node(low, high) if low < high else None
     if isinstance(new, Generalization):  # the owner's nodes, and NULL if it is still there
         return node if node < len(new.tree.children) else None
     if node == 0:
         return 0
-    place = int(np.searchsorted(held, node - 1))
-    return place + 1 if place < len(held) and held[place] == node - 1 else None
+    place = int(np.searchsorted(codes, node - 1))
+    return place + 1 if place < len(codes) and codes[place] == node - 1 else None

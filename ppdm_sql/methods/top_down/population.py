@@ -51,10 +51,10 @@ class Beyond:
     codes: Codes  # for each of these nodes a value of the source that it may show, too; shaped alike
 
     @classmethod
-    def of(cls, held: Sequence[Sequence[tuple[int, int]]]) -> Beyond:
+    def of(cls, pairs_by_value: Sequence[Sequence[tuple[int, int]]]) -> Beyond:
         """Give a code for each list of nodes, with the values of the source."""
-        wide = max([1, *map(len, held)])
-        padded = [[*pairs, *[(NO_NODE, 0)] * (wide - len(pairs))] for pairs in held]
+        wide = max([1, *map(len, pairs_by_value)])
+        padded = [[*pairs, *[(NO_NODE, 0)] * (wide - len(pairs))] for pairs in pairs_by_value]
         nodes, codes = np.moveaxis(np.array(padded, dtype=np.int64).reshape(-1, wide, 2), 2, 0)
         return cls(nodes, codes)
 
@@ -68,8 +68,8 @@ class PopulationCut(ClosedCut):
     @cached_property
     def parts(self) -> Codes:
         own, nodes, codes = self.cut.parts, self.beyond.nodes, self.beyond.codes
-        held = np.where(self.cut.nodes[codes] == nodes, own[codes], own.max() + 1)
-        return np.concatenate([own, held.min(axis=1)])
+        of_nodes = np.where(self.cut.nodes[codes] == nodes, own[codes], own.max() + 1)
+        return np.concatenate([own, of_nodes.min(axis=1)])
 
     @property
     def nodes(self) -> Codes:
@@ -80,12 +80,12 @@ class PopulationCut(ClosedCut):
         if not self.disjoint:  # a value that the source lacks is never disclosed
             return parts
         nodes, size = self.beyond.nodes, len(self.cut.parts)
-        node, made = self.cut.specialization(candidate)
-        places, steps = np.nonzero(np.isin(nodes, made))
+        node, children = self.cut.specialization(candidate)
+        places, steps = np.nonzero(np.isin(nodes, children))
         beside = self.beyond.codes[places, steps]
         wide = [np.concatenate([part, size + places[np.isin(beside, part)]]) for part in parts]
-        gone = np.setdiff1d(np.nonzero(nodes == node)[0], places)  # shown by this node, and by none below
-        return [*wide, size + gone] if len(gone) else wide
+        rest = np.setdiff1d(np.nonzero(nodes == node)[0], places)  # shown by this node, and by none below
+        return [*wide, size + rest] if len(rest) else wide
 
 
 class PopulationCounts(CountTable):
@@ -97,7 +97,7 @@ class PopulationCounts(CountTable):
         self._beyond = beyond
         super().__init__(engine, atoms, attributes, [(len(atoms.coded), 1)])
 
-    def seen(self, cuts: Cuts) -> Cuts:
+    def full_cuts(self, cuts: Cuts) -> Cuts:
         beyond = self._beyond
         return tuple(PopulationCut(cut, beyond[i]) if i in beyond else cut for i, cut in enumerate(cuts))
 
@@ -112,12 +112,12 @@ def population_table(
     attributes: Sequence[int],
     population: PopulationTable,
 ) -> PopulationCounts:
-    wanted = [(atoms.coded[i].column, isinstance(maskings[i], Suppression)) for i in attributes]
-    found = _collapsed(engine, population, wanted)
+    columns = [(atoms.coded[i].column, isinstance(maskings[i], Suppression)) for i in attributes]
+    theirs = _atoms_of(engine, population, columns)
     beyond, coded = dict[int, Beyond](), list(atoms.coded)
     here, there, params = list[str](), list[str](), Params()
     for number, i in enumerate(attributes):
-        beyond[i], codes = _in_codes_of_the_source(engine, maskings[i], found.coded[number])
+        beyond[i], codes = _in_codes_of_the_source(engine, maskings[i], theirs.coded[number])
         coded[i] = replace(coded[i], size=coded[i].size + len(beyond[i].nodes))
         text, own = recoded(f"c{number}", codes, f"code{i}", "UINTEGER")
         here.append(f"c{i}::UINTEGER AS c{i}")
@@ -127,30 +127,30 @@ def population_table(
     both = " UNION ALL ".join(
         f"SELECT {', '.join([*codes, f'{side} AS c{len(coded)}'])}, sum(n)::BIGINT AS n FROM {table} "
         f"GROUP BY {groups}"
-        for side, (codes, table) in enumerate([(here, atoms.table), (there, found.table)])
+        for side, (codes, table) in enumerate([(here, atoms.table), (there, theirs.table)])
     )
     table = engine.materialize("with_population", both, params)
-    stacked = replace(atoms, table=table, coded=tuple(coded), records=atoms.records + found.records)
-    return PopulationCounts(engine, stacked, attributes, beyond)
+    union = replace(atoms, table=table, coded=tuple(coded), records=atoms.records + theirs.records)
+    return PopulationCounts(engine, union, attributes, beyond)
 
 
-def _collapsed(engine: Engine, population: PopulationTable, wanted: Sequence[tuple[Column, bool]]) -> Atoms:
+def _atoms_of(engine: Engine, population: PopulationTable, sources: Sequence[tuple[Column, bool]]) -> Atoms:
     """Collapse the columns of a population that have the names of the source's, in codes of its own."""
     table = engine.find(population.name)
-    described = engine.columns(table)
-    columns = exact_columns(described)
+    all_columns = engine.columns(table)
+    columns = exact_columns(all_columns)
     types = dict(columns)
-    names = [resolve(item.name, list(types), table=population.name) for item, _ in wanted]
+    names = [resolve(item.name, list(types), table=population.name) for item, _ in sources]
     weights = count_column(population.weights, columns, table=population.name)
-    rows = read_source(engine, table, [item for item in described if item.name in {*names, weights}])
+    rows = read_source(engine, table, [item for item in all_columns if item.name in {*names, weights}])
     if weights is not None:
         check_counts(engine, rows, weights)
-    read = [
+    items = [
         f"{_comparable(name, types[name], *item, population)} AS v{place}"
-        for place, (name, item) in enumerate(zip(names, wanted, strict=True))
+        for place, (name, item) in enumerate(zip(names, sources, strict=True))
     ]
     weight = "1" if weights is None else f"s.{quoted(weights)}"
-    view = engine.overlay(f"SELECT {', '.join(read)}, {weight} AS n FROM {rows} AS s")
+    view = engine.overlay(f"SELECT {', '.join(items)}, {weight} AS n FROM {rows} AS s")
     if not engine.query(f"SELECT 1 FROM {view} WHERE n > 0 LIMIT 1", step="population"):
         raise InvalidSource(
             f"The population {population.name} holds no records.", "Give a table with everybody in it."
@@ -160,16 +160,16 @@ def _collapsed(engine: Engine, population: PopulationTable, wanted: Sequence[tup
     return collapse(engine, view, values, (), count, masked=(), symbol="", shown=population.name)
 
 
-def _comparable(name: str, type_text: str, wanted: Column, as_text: bool, population: PopulationTable) -> str:
+def _comparable(name: str, type_text: str, source: Column, as_text: bool, population: PopulationTable) -> str:
     """Read a column so that it can be compared with the source's; what is suppressed is compared as text."""
-    value, there, here = f"s.{quoted(name)}", kind_of(type_text), kind_of(wanted.type)
+    value, there, here = f"s.{quoted(name)}", kind_of(type_text), kind_of(source.type)
     for kinds, common in zip(_ALIKE, _COMMON, strict=True):
-        if there in kinds and here in kinds and not (as_text and _differ(type_text, wanted.type)):
+        if there in kinds and here in kinds and not (as_text and _differ(type_text, source.type)):
             return value if there is here and common != "VARCHAR" else f"{value}::{common}"
-    if type_text != wanted.type and (as_text or there is not here):
+    if type_text != source.type and (as_text or there is not here):
         raise InvalidSource(
             f"Column {name!r} of the population {population.name} holds {type_title(type_text)}, which "
-            f"cannot be compared with {type_title(wanted.type)}.",
+            f"cannot be compared with {type_title(source.type)}.",
             "Cast it, in a view, to the type that the table has.",
         )
     return value
@@ -189,12 +189,12 @@ def _in_codes_of_the_source(engine: Engine, masking: Masking, there: Dictionary)
     size, has_null = masking.dictionary.size, masking.dictionary.has_null
     if isinstance(masking, Intervals):
         bounds = (*(masking.range or (None, None)), masking.range is None)
-        found = _looked_up(engine, "population_places", masking, there, bounds)
-        codes = np.where(found["is_inside"] > 0, found["place"], size)
+        places = _look_up(engine, "population_places", masking, there, bounds)
+        codes = np.where(places["is_inside"] > 0, places["place"], size)
         if has_null and there.has_null:
             codes[-1] = size - 1
         return Beyond.of([[(masking.root, 0)] if has_null else []]), codes  # only the symbol holds all
-    codes = _looked_up(engine, "population_values", masking, there)["found"]
+    codes = _look_up(engine, "population_values", masking, there)["found"]
     if isinstance(masking, Generalization):
         return _under_taxonomy(engine, masking, there, codes)
     beyond = Beyond.of([[]])
@@ -215,15 +215,15 @@ def _under_taxonomy(
     root = taxonomy.intervals[0] if masking.by_interval else None
     if root is not None:  # a label with bounds holds what is within them, and nothing else
         bounds = (root[0], root[1], root.closed)
-        inside = _looked_up(engine, "population_places", masking, there, bounds)["is_inside"]
+        inside = _look_up(engine, "population_places", masking, there, bounds)["is_inside"]
         lowest[(leaves == NO_LEAF) & (inside == 0)] = NO_NODE
 
     def above(node: int) -> list[tuple[int, int]]:
-        held = []
+        pairs = []
         while node >= 0:
-            held += [(node, int(below[node][0]))] if len(below[node]) else []
+            pairs += [(node, int(below[node][0]))] if len(below[node]) else []
             node = taxonomy.parents[node]
-        return held
+        return pairs
 
     own, places = np.unique(lowest[same < 0], return_inverse=True)
     codes = same.copy()
@@ -231,7 +231,7 @@ def _under_taxonomy(
     return Beyond.of([above(node) for node in own.tolist()]), codes
 
 
-def _looked_up(
+def _look_up(
     engine: Engine,
     step: str,
     masking: Masking,

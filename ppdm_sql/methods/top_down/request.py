@@ -54,8 +54,8 @@ def assign_roles(
     names, label = [column.name for column in columns], request.class_column
     sensitive = tuple(dict.fromkeys(name for r in requirements for name in r.sensitive_columns))
     # a sensitive column is released as it is, so to keep it too asks for no more
-    named = (*resolve_all(request.keep, names, table=table), *condition)
-    kept = tuple(dict.fromkeys(name for name in named if name not in sensitive))
+    kept_names = (*resolve_all(request.keep, names, table=table), *condition)
+    kept = tuple(dict.fromkeys(name for name in kept_names if name not in sensitive))
     grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = RefinementRoles(
@@ -83,50 +83,50 @@ def assign_roles(
 # -- options of single columns --------------------------------------------------------------------
 
 
-def resolved(
-    given: Mapping[str, object], option: str, columns: Sequence[str], masked: Sequence[str], *, table: str
+def resolve_option(
+    values: Mapping[str, object], option: str, columns: Sequence[str], masked: Sequence[str], *, table: str
 ) -> dict[str, object]:
     """Spell the columns of an option as the table does, and refuse those that are not masked."""
-    names = resolve_all(given, columns, table=table)
+    names = resolve_all(values, columns, table=table)
     for name in names:
         if name not in masked:
             raise ColumnRoleError(
                 f"Column {name!r} is named by --{option}, but no requirement lets it be masked.",
                 "Name it in a requirement, or leave the option out.",
             )
-    return dict(zip(names, given.values(), strict=True))
+    return dict(zip(names, values.values(), strict=True))
 
 
-def detail_of(given: float | None, *, weighed: bool) -> float:
+def detail_of(value: float | None, *, weighed: bool) -> float:
     """Read what detail is worth beside a class; ``weighed`` is whether anything is weighed against it."""
-    if given is None:
+    if value is None:
         return DETAIL
     if not weighed:
         raise InvalidOption(
             "--detail weighs detail against what is told about a class, which this run does not.",
             "Leave it out, or give --class COLUMN and no --score paper.",
         )
-    if not 0 <= given < math.inf:
-        raise InvalidOption(f"--detail {given} is not a number of 0 or more.", "Write it as --detail 0.3.")
-    return float(given)
+    if not 0 <= value < math.inf:
+        raise InvalidOption(f"--detail {value} is not a number of 0 or more.", "Write it as --detail 0.3.")
+    return float(value)
 
 
-def weight_of(name: str, given: object) -> float:
+def weight_of(name: str, value: object) -> float:
     try:
-        weight = math.nan if isinstance(given, bool) else float(str(given))
+        weight = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:
         weight = math.nan
     if not 0 < weight < math.inf:
         raise InvalidOption(
-            f"The weight {said(str(given))} of column {name!r} is not a number above 0.",
+            f"The weight {said(str(value))} of column {name!r} is not a number above 0.",
             f"Write it as {option_for('--weight', name, '3')}.",
         )
     return weight
 
 
-def limit_of(name: str, given: object) -> int:
-    text = str(given).strip()
-    if isinstance(given, bool) or not text.isdecimal() or int(text) < 1:
+def limit_of(name: str, value: object) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
         raise InvalidOption(
             f"The limit {said(text)} of column {name!r} is not a number of labels.",
             f"Write it as {option_for('--limit', name, '40')}, and at least 1.",
@@ -156,7 +156,7 @@ class ColumnWishes:
         most = self.most[attribute]
         return None if most is None else labels_after(cut) <= most
 
-    def least_asked(self, attribute: int, cut: Cut) -> int | None:
+    def least_labels(self, attribute: int, cut: Cut) -> int | None:
         """Give how many labels a column shows after its smallest first step, where no first step has room."""
         room = self.have_room(attribute, cut)
         return None if room is None or room.any() or not len(room) else int(labels_after(cut).min())
@@ -169,9 +169,9 @@ class ColumnWishes:
 
 def labels_after(cut: Cut) -> Codes:
     """Count the different labels that a column shows after each candidate of its cut."""
-    shown = len(np.unique(cut.nodes))
+    labels = len(np.unique(cut.nodes))
     if cut.disjoint:
-        added = [len(cut.split(int(candidate))) - 1 for candidate in cut.candidates]
-        return shown + np.array(added, dtype=np.int64)
-    hidden = np.count_nonzero(cut.nodes == 0)
-    return np.full(len(cut.candidates), shown + (1 if hidden > 1 else 0), dtype=np.int64)
+        more = [len(cut.split(int(candidate))) - 1 for candidate in cut.candidates]
+        return labels + np.array(more, dtype=np.int64)
+    suppressed = np.count_nonzero(cut.nodes == 0)
+    return np.full(len(cut.candidates), labels + (1 if suppressed > 1 else 0), dtype=np.int64)

@@ -63,7 +63,7 @@ from ppdm_sql.methods.top_down.request import (
     assign_roles,
     detail_of,
     limit_of,
-    resolved,
+    resolve_option,
     weight_of,
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
@@ -101,15 +101,15 @@ class RefinementRun(Run[State]):
 
     def assign_roles(self) -> RefinementRoles:
         request, names = self.request, list(self.columns)
-        steps, asked = request.max_steps, parse_all(request.require)
+        steps, requirements = request.max_steps, parse_all(request.require)
         if steps is not None and steps < 0:
             remedy = "Give a whole number of 0 or more, such as 10."
             raise InvalidOption(f"--max-steps {steps} is not a number of steps.", remedy)
-        if not asked:
+        if not requirements:
             remedy = "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."
             raise InvalidOption("No requirement is given.", remedy)
         self.requirements: tuple[Requirement, ...] = tuple(
-            resolve(requirement, names, table=self.source) for requirement in asked
+            resolve(requirement, names, table=self.source) for requirement in requirements
         )
         self.allowance = Allowance.of(request.suppress_records)
         if request.person and self.allowance.share:
@@ -129,18 +129,18 @@ class RefinementRun(Run[State]):
             from ppdm_sql.methods.top_down.updating import Growth  # few releases are updatable
 
             self.growth = Growth.of(self, roles)
-            self.promised, self.requirements = self.requirements, self.growth.asked(self.requirements)
+            self.promised, self.requirements = self.requirements, self.growth.per_cohort(self.requirements)
             roles = replace(roles, grouping=(*roles.grouping, *self.growth.grouping))
             self.columns |= {item.name: item for item in self.growth.columns}
         if roles.person:
             refuse_populations(self.requirements)
-        limits = resolved(request.limits, "limit", names, roles.masking, table=self.source)
-        weights = resolved(request.weights, "weight", names, roles.masking, table=self.source)
+        limits = resolve_option(request.limits, "limit", names, roles.masking, table=self.source)
+        weights = resolve_option(request.weights, "weight", names, roles.masking, table=self.source)
         check_choice("score", request.score, SCORES)
         weighed = roles.class_column is not None and not self.literal
         self.detail_worth = detail_of(request.detail, weighed=weighed)
-        self._limits = {name: limit_of(name, given) for name, given in limits.items()}
-        self._weights = {name: weight_of(name, given) for name, given in weights.items()}
+        self._limits = {name: limit_of(name, value) for name, value in limits.items()}
+        self._weights = {name: weight_of(name, value) for name, value in weights.items()}
         return roles
 
     # -- what methods differ in -----------------------------------------------------------------
@@ -190,8 +190,8 @@ class RefinementRun(Run[State]):
         """What detail is worth; certainty is a mean over the masked attributes, by their weights."""
         if self.literal and self.has_class:
             return LITERAL
-        masked = sum(self._weights.get(name, 1.0) for name in self.roles.masking)
-        certainty = (self.detail_worth if self.has_class else 1.0) / max(masked, LEAST_GAIN)
+        weight = sum(self._weights.get(name, 1.0) for name in self.roles.masking)
+        certainty = (self.detail_worth if self.has_class else 1.0) / max(weight, LEAST_GAIN)
         return Worth(self.worth_of_class, certainty, self.atoms.records)
 
     @property
@@ -202,7 +202,7 @@ class RefinementRun(Run[State]):
         bits = float(entropy(self._counts[0].sum(axis=0)))
         return 1 / bits if bits > 0 else 0.0
 
-    def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
+    def complete(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Give moves to make after the descent, which cost no requirement anything, and the cuts then."""
         return (), cuts
 
@@ -215,8 +215,8 @@ class RefinementRun(Run[State]):
     # -- the run --------------------------------------------------------------------------------
 
     def publish(self) -> Release:
-        for found in redundancies(self.requirements):  # what follows from others
-            self.progress.notice(found.notice)
+        for redundancy in redundancies(self.requirements):  # what follows from others
+            self.progress.notice(redundancy.notice)
         return super().publish()
 
     @cached_property
@@ -227,13 +227,13 @@ class RefinementRun(Run[State]):
     def _split_off(self) -> None:
         super()._split_off()
         if self.growth is not None:
-            self.whole_source = self.table = self.growth.told_apart()
+            self.whole_source = self.table = self.growth.with_private_columns()
 
     def transform(self) -> State:
         progress = self.progress
         progress.start(f"collapsing {self.source}")
         if self.growth is not None and self.growth.before is not None:
-            self.table = self.growth.entering()
+            self.table = self.growth.version_records()
         self.prepare(self.read())
         self._notice_class()
         self._notice_too_small()
@@ -255,24 +255,24 @@ class RefinementRun(Run[State]):
     def _notice_too_small(self) -> None:
         """Tell of a table with fewer classes than there are combinations of two labels a column."""
         of = "records" if self.atoms.persons is None else "persons"
-        for asked in self.requirements:
-            masked = sum(name in self.roles.masking for name in asked.attributes)
-            if not isinstance(asked, KAnonymity) or asked.k == 1:
+        for requirement in self.requirements:
+            columns = sum(name in self.roles.masking for name in requirement.attributes)
+            if not isinstance(requirement, KAnonymity) or requirement.k == 1:
                 continue
-            if (said := too_small(self.atoms.counted, of, asked.k, masked)) is not None:
+            if (problem := too_small(self.atoms.counted, of, requirement.k, columns)) is not None:
                 self.progress.notice(
-                    f"{said} Little can be shown: ask for a smaller k, or name fewer columns."
+                    f"{problem} Little can be shown: ask for a smaller k, or name fewer columns."
                 )
 
     def _warn_of_limits(self) -> None:
         """Tell of columns that stay whole since even their first step shows more labels than wished."""
         for name, most in self._limits.items():
             place = self.attributes.index(name)
-            asked = self.wishes.least_asked(place, self.maskings[place].top)
-            if asked is not None and most > 1:
+            least = self.wishes.least_labels(place, self.maskings[place].top)
+            if least is not None and most > 1:
                 self.progress.warn(
-                    f"Column {name!r} shows one label for all values: its first step would show {asked}, and "
-                    f"--limit allows {most}. Give {option_for('--limit', name, str(asked))} or more, or a "
+                    f"Column {name!r} shows one label for all values: its first step would show {least}, and "
+                    f"--limit allows {most}. Give {option_for('--limit', name, str(least))} or more, or a "
                     "taxonomy with coarser levels, such as dates year,decade for days."
                 )
 
@@ -294,11 +294,11 @@ class RefinementRun(Run[State]):
     @cached_property
     def _labels(self) -> list[str]:
         """Columns of labels that requirements count in the place of the values of sensitive ones."""
-        asked = [over_labels(requirement, list(self.columns)) for requirement in self.requirements]
-        return [name for item in asked for name in item.sensitive_columns if name not in self.columns]
+        requirements = [over_labels(requirement, list(self.columns)) for requirement in self.requirements]
+        return [name for item in requirements for name in item.sensitive_columns if name not in self.columns]
 
     @property
-    def audited(self) -> Sequence[str]:
+    def audited_columns(self) -> Sequence[str]:
         """Masked columns that the release is held against the source in: all whose values are here."""
         return self.roles.masking
 
@@ -307,27 +307,27 @@ class RefinementRun(Run[State]):
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
-    def read_among(self, known: dict[object, tuple[Atoms, Table]]) -> Atoms:
-        """Read the source, unless a run that reads the same did; ``known`` holds what runs have read."""
-        if self._collapsed_over not in known:
-            read = self.read(), self.rows
-            known[self._collapsed_over] = read  # which is another thing for a table that was elsewhere
-        atoms, self.rows = known[self._collapsed_over]
+    def read_among(self, cache: dict[object, tuple[Atoms, Table]]) -> Atoms:
+        """Read the source, unless a run that reads the same did; ``cache`` holds what runs have read."""
+        if self._collapse_key not in cache:
+            atoms = self.read()  # which sets the rows: other ones, for a table that was elsewhere
+            cache[self._collapse_key] = atoms, self.rows
+        atoms, self.rows = cache[self._collapse_key]
         return atoms
 
     @property
-    def _collapsed_over(self) -> tuple[object, ...]:
-        coded, roles = tuple(item.name for item in self.coded), self.roles
-        of = self.table, coded, roles.kept, roles.pseudonyms, roles.count, roles.person
+    def _collapse_key(self) -> tuple[object, ...]:
+        names, roles = tuple(item.name for item in self.coded), self.roles
+        of = self.table, names, roles.kept, roles.pseudonyms, roles.count, roles.person
         return *of, tuple(self.beside_symbol), self.request.symbol
 
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
         roles, symbol = self.roles, self.request.symbol
-        needed = {item.name for item in self.coded} | {*roles.kept, *roles.pseudonyms, *roles.person}
-        needed |= {*(() if self.growth is None else PRIVATE)}
-        count = self.collapsed_elsewhere(needed, roles.count)
-        columns = [item for item in self.engine.columns(self.table) if item.name in {*needed, count}]
+        names = {item.name for item in self.coded} | {*roles.kept, *roles.pseudonyms, *roles.person}
+        names |= {*(() if self.growth is None else PRIVATE)}
+        count = self.collapsed_elsewhere(names, roles.count)
+        columns = [item for item in self.engine.columns(self.table) if item.name in {*names, count}]
         self.rows = read_source(self.engine, self.table, columns)
         of, person = (self.engine, self._with_labels(), self.coded, self.kept, count), roles.person
         return collapse(*of, masked=self.beside_symbol, symbol=symbol, person=person, shown=self.source)
@@ -337,8 +337,8 @@ class RefinementRun(Run[State]):
             return self.rows
         types = {item.name: item.type for item in self.columns.values()}
         values = {name: column(name, "s") for name in sources(self._labels)}
-        made = labelled(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
-        labels = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in made.items()]
+        expressions = labelled(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
+        labels = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in expressions.items()]
         return self.engine.overlay(sql("SELECT *, {labels} FROM {rows} AS s", labels=labels, rows=self.rows))
 
     def prepare(self, atoms: Atoms) -> None:
@@ -352,14 +352,14 @@ class RefinementRun(Run[State]):
 
     def mask_all(self, atoms: Atoms) -> None:
         self.atoms, size = atoms, len(self.attributes)
-        found = constraints_of(self.engine, atoms, self.requirements, list(self.columns))
+        items = constraints_of(self.engine, atoms, self.requirements, list(self.columns))
         if self.allowance.most(atoms.records):
             weighed = not self.literal
-            self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records, weighed=weighed)
+            self.constraints = AllowedConstraints(items, size, self.allowance, atoms.records, weighed=weighed)
         else:
-            self.constraints = Constraints(found, size, persons=self.counts_persons)
-        held = [place for place in range(size) if atoms.coded[place].size]
-        self._counts = counts_by_class(self.engine, atoms, held, self.classes)
+            self.constraints = Constraints(items, size, persons=self.counts_persons)
+        places = [place for place in range(size) if atoms.coded[place].size]
+        self._counts = counts_by_class(self.engine, atoms, places, self.classes)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
 
     def shows_symbol(self, name: str) -> bool:
@@ -398,10 +398,10 @@ class RefinementRun(Run[State]):
         return self.loop().run(max_steps=steps, interrupted=interrupted, progress=self.progress)
 
     def loop(self) -> Refinement:
-        shown, gains = None, self.gains()
+        detail, gains = None, self.gains()
         if self.constraints.weighed:
             worth = self.worth if gains is None else gains.worth
-            shown = ShownDetail([masking.counts for masking in self.maskings], self.wishes.weights, worth)
+            detail = ShownDetail([masking.counts for masking in self.maskings], self.wishes.weights, worth)
         loop = Refinement(
             tuple(masking.top for masking in self.maskings) if self.growth is None else self.growth.cuts,
             [masking.ids for masking in self.maskings],
@@ -412,7 +412,7 @@ class RefinementRun(Run[State]):
             rounding=self.rounding,
             worth=self.worth,
             loses=self.literal or not (self.has_class or self.constraints.weighed),
-            shown=shown,
+            detail=detail,
         )
         if self.growth is not None:
             self.growth.begin(loop)
@@ -421,18 +421,18 @@ class RefinementRun(Run[State]):
     def draft(self, transformed: State) -> Draft:
         engine, request, state = self.engine, self.request, transformed
         moves = moves_of([masking.top for masking in self.maskings], state.steps)
-        more, cuts = self.completed(state, state.cuts)
+        more, cuts = self.complete(state, state.cuts)
         whole = self.outcome(cuts, [*moves, *more])
         outcome = kept_records(engine, whole, self.constraints, self.classes)
         self._notice_whole(state, outcome)
         masked, outputs, tops = outcome.masked, self.outputs(outcome.atoms), top_labels(engine, outcome)
-        columns = tuple(self._released(masked, tops, output) for output in outputs)
+        columns = tuple(self._released_column(masked, tops, output) for output in outputs)
         person = None if self.atoms.persons is None else person_column(item.name for item in columns)
-        recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
+        cut_table, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
         left_out = self.atoms.records - outcome.atoms.records
         growth = self.growth
         private = () if growth is None else PRIVATE
-        shown = [*outputs, *(Output(self.atom(outcome.atoms, name), name, "kept") for name in private)]
+        all_outputs = [*outputs, *(Output(self.atom(outcome.atoms, name), name, "kept") for name in private)]
         parameters = self._parameters() | self.allowance.parameters(left_out)
         return Draft(
             name=request.into,
@@ -441,16 +441,16 @@ class RefinementRun(Run[State]):
             requirements=self.requirements if growth is None else self.promised,
             parameters=parameters if growth is None else parameters | growth.parameters(),
             stopped=state.stopped or "complete",
-            select=released_rows(engine, masked, shown, person),
+            select=released_rows(engine, masked, all_outputs, person),
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
             number=outcome.atoms.records,
             steps=step_rows(engine, outcome),
-            cuts=recorded,
+            cuts=cut_table,
             taxonomies=trees,
-            measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
-            accept=lambda rows: self._accepted(rows, columns, (whole, outcome), recorded, trees, person),
+            measures=(*self.requirement_measures(state, outcome), *self.release_measures(outcome)),
+            accept=lambda rows: self._accept(rows, columns, (whole, outcome), cut_table, trees, person),
             person=person,
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
@@ -486,10 +486,10 @@ class RefinementRun(Run[State]):
         why = "its first step would break a requirement beside what the other columns show"
         return why, "add {}, let --suppress-records leave a few out, or name fewer columns in the requirement"
 
-    def _accepted(
+    def _accept(
         self,
         rows: exp.Select,
-        released: Sequence[ReleasedColumn],
+        columns: Sequence[ReleasedColumn],
         outcomes: tuple[Outcome, Outcome],
         cuts: Table,
         trees: Table,
@@ -497,14 +497,14 @@ class RefinementRun(Run[State]):
     ) -> Sequence[information.Row]:
         """Let the audit compare source and release: of all records, and of those that are not left out."""
         (whole, outcome), roles, share = outcomes, self.roles, self.allowance.share
-        hidden = {*roles.masking, *roles.pseudonyms, roles.count}
-        carried = [item.name for item in released if item.of is None and item.name not in hidden]
+        uncarried = {*roles.masking, *roles.pseudonyms, roles.count}
+        carried = [item.name for item in columns if item.of is None and item.name not in uncarried]
         left_out = None
         if share:  # the classes of all records go by the labels that they would all have
-            masked = [self._masked(name, whole) for name in roles.masking]
+            masked = [self._masked_column(name, whole) for name in roles.masking]
             left_out = LeftOut(share, self.requirements, masked, tree_rows(self.engine, whole))
         promise = MaskingPromise(
-            masked=[self._masked(name, outcome) for name in self.audited],
+            masked=[self._masked_column(name, outcome) for name in self.audited_columns],
             carried=[self.columns[name] for name in carried],
             pseudonyms=roles.pseudonyms,
             count=roles.count,
@@ -523,13 +523,13 @@ class RefinementRun(Run[State]):
             return ()
         with self.engine.workspace():
             sides = (self.rows, roles.person), (self.engine.overlay(rows), (person,))
-            found, notice = information.linked_persons(
+            measures, notice = information.linked_persons(
                 self.engine, self.requirements, sides, roles.pseudonyms
             )
         self.progress.notice(notice)
-        return found
+        return measures
 
-    def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
+    def _masked_column(self, name: str, outcome: Outcome) -> MaskedColumn:
         position = self.attributes.index(name)
         masking, column, shows = outcome.maskings[position], self.columns[name], outcome.shows(position)
         if isinstance(masking, Generalization):
@@ -545,10 +545,10 @@ class RefinementRun(Run[State]):
         """Give the first step whose state keeps what is asked, as do all after it."""
         if not (more and self.constraints.repairable):
             return state.kept_from
-        reached, kept_from = list(state.cuts), state.kept_from
+        current, kept_from = list(state.cuts), state.kept_from
         for place, (attribute, *_) in enumerate(more, start=len(state.steps) + 1):
-            reached[attribute] = cuts[attribute]
-            if not bool(self.constraints.valid(self.measure.state(tuple(reached)))):
+            current[attribute] = cuts[attribute]
+            if not bool(self.constraints.valid(self.measure.state(tuple(current)))):
                 kept_from = place + 1
         return kept_from
 
@@ -565,7 +565,7 @@ class RefinementRun(Run[State]):
             outputs += [output, *self.bounds(output.name)]
         return outputs
 
-    def _released(self, masked: MaskedAtoms, tops: Mapping[str, str], output: Output) -> ReleasedColumn:
+    def _released_column(self, masked: MaskedAtoms, tops: dict[str, str], output: Output) -> ReleasedColumn:
         name, of, treatment = output.name, output.of, output.treatment
         top = tops.get(name) if treatment == "generalized" else None
         type_text = self.columns[of].type if of else None
@@ -591,21 +591,21 @@ class RefinementRun(Run[State]):
             **self.parameters(),
         }
 
-    def reached(self, state: State, outcome: Outcome) -> list[information.Row]:
+    def requirement_measures(self, state: State, outcome: Outcome) -> list[information.Row]:
         whole = all(outcome.cut(position) is None for position in range(len(self.maskings)))
-        known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
-        after: Floats = self.detail if whole and known else state.measured
+        whole_known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
+        after: Floats = self.detail if whole and whole_known else state.numbers
         rows: list[information.Row] = self.constraints.worst_by_requirement(self.before, after)
         if self.growth is not None:  # the cohort is nothing that anybody is told
-            told = dict(zip(map(str, self.requirements), map(str, self.promised), strict=False))
-            named = {_renamed(name, told): numbers for name, *numbers in rows}
-            rows = [(name, source, now) for name, (source, now) in named.items()]
+            requested = dict(zip(map(str, self.requirements), map(str, self.promised), strict=False))
+            by_measure = {_rename(name, requested): numbers for name, *numbers in rows}
+            rows = [(name, source, now) for name, (source, now) in by_measure.items()]
         if self.allowance.share:
             rows.append(("records left out", 0.0, float(self.atoms.records - outcome.atoms.records)))
         return rows
 
 
-def _renamed(measure: str, names: Mapping[str, str]) -> str:
+def _rename(measure: str, names: Mapping[str, str]) -> str:
     kind, _, requirement = measure.partition(": ")
     return f"{kind}: {names.get(requirement, requirement)}"
 

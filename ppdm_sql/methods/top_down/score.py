@@ -74,8 +74,8 @@ def _times_log(numbers: Floats) -> Floats:
 
 def explained_by_halves(whole: NDArray[np.int64], part: NDArray[np.int64]) -> Floats:
     """Give by how many bits the entropy of all records together falls where they are a part and the rest."""
-    gained = total_entropy(whole) - total_entropy(part) - total_entropy(whole - part)
-    return np.asarray(np.maximum(gained, 0.0))
+    fall = total_entropy(whole) - total_entropy(part) - total_entropy(whole - part)
+    return np.asarray(np.maximum(fall, 0.0))
 
 
 def by_chance(parts: Any, classes: Any) -> Floats:
@@ -92,7 +92,7 @@ class Worth:
     records: int = 0  # of the table: a gain is what they gain on average
     literal: bool = False  # a gain is the papers' InfoGain, in bits per record of the part refined
 
-    def gains(self, explained: Floats, chance: Floats, records: Codes | int, fallen: Floats) -> Floats:
+    def gains(self, explained: Floats, chance: Floats, records: Codes | int, penalty_fall: Floats) -> Floats:
         """Give what it gains to refine parts, of so many records.
 
         All of these together have ``explained`` bits less of class entropy then, ``chance`` of them by
@@ -100,8 +100,8 @@ class Worth:
         """
         if self.literal:
             return np.asarray(explained / np.maximum(records, 1))
-        told = self.information * np.maximum(explained - chance, 0.0)
-        return np.asarray((told + self.certainty * fallen) / max(self.records, 1))
+        information = self.information * np.maximum(explained - chance, 0.0)
+        return np.asarray((information + self.certainty * penalty_fall) / max(self.records, 1))
 
 
 LITERAL = Worth(literal=True)

@@ -38,7 +38,7 @@ class SuppressionRun(RefinementRun):
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
         return Suppression(self.atoms.coded[position], counts, self.request.symbol, self.worth)
 
-    def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
+    def complete(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Disclose what is left where the source needs no protection: the table is released whole.
 
         The descent leaves values suppressed that would not help the classifier. That costs nothing where
@@ -52,9 +52,9 @@ class SuppressionRun(RefinementRun):
             most = self.wishes.most[attribute]
             fits = most is None or len(cut.nodes) <= most
             if isinstance(cut, SuppressionCut) and len(cut.suppressed) and fits:
-                left = cut.suppressed.tolist()
-                whole[attribute] = cut.disclose(left)
-                moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
+                codes = cut.suppressed.tolist()
+                whole[attribute] = cut.disclose(codes)
+                moves.append((attribute, 0, [code + 1 for code in codes], 0.0, 0.0, 0.0))
         return moves, whole
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:

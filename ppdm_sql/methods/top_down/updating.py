@@ -92,7 +92,7 @@ class Growth:
         self.run, self.person, self.before = run, person, before
         self.number = 1 if before is None else before.last.number + 1
         self.version = Version(self.number)
-        self._replayed: list[RefinementStep] = []
+        self._replayed_steps: list[RefinementStep] = []
 
     @classmethod
     def of(cls, run: RefinementRun, roles: RefinementRoles) -> Growth:
@@ -114,7 +114,7 @@ class Growth:
     def columns(self) -> Sequence[Column]:
         return [Column(name, "UINTEGER") for name in self.grouping]
 
-    def asked(self, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    def per_cohort(self, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
         """Ask requirements of each cohort, and of all together where cohorts that keep one might break it."""
         if self.before is None:
             return tuple(requirements)
@@ -128,7 +128,7 @@ class Growth:
 
     # -- who enters and who leaves ------------------------------------------------------------------
 
-    def told_apart(self) -> Table:
+    def with_private_columns(self) -> Table:
         """Give the source with the private columns; the cohort is the first one."""
         run = self.run
         if is_stand_in(run.engine, run.table):
@@ -137,43 +137,43 @@ class Growth:
                 "Copy it into the file, or leave the option out.",
             )
         names = [item.name for item in run.engine.columns(run.table)]
-        if taken := [name for name in names if name.lower() in RESERVED]:
+        if clashes := [name for name in names if name.lower() in RESERVED]:
             raise InvalidOption(
-                f"--updatable keeps a column {taken[0].lower()!r} of its own, and {run.source!r} has one.",
+                f"--updatable keeps a column {clashes[0].lower()!r} of its own, and {run.source!r} has one.",
                 "Rename it in a view.",
             )
-        used = {item.name for item in run.coded} | {*run.roles.kept, *run.roles.pseudonyms}
-        self.digested = sorted(used.intersection(names))
+        columns = {item.name for item in run.coded} | {*run.roles.kept, *run.roles.pseudonyms}
+        self.digested = sorted(columns.intersection(names))
         return run.engine.overlay(identified(run.table, self.person, self.digested))
 
-    def entering(self) -> Table:
+    def version_records(self) -> Table:
         """Give the records of the new version, with their cohorts, and tell who leaves and who waits."""
         assert self.before is not None
         engine, shapes, number = self.run.engine, [item.shape for item in self.before.versions], self.number
-        numbered = (
+        select = (
             "SELECT s.*, row_number() OVER (PARTITION BY s.record_person, s.record_digest) AS record_copy "
         )
-        today = engine.materialize("today", sql(numbered + "FROM {t} AS s", t=self.run.table))
+        today = engine.materialize("today", sql(select + "FROM {t} AS s", t=self.run.table))
         tables = {"today": today, "version_rows": stored(shapes[-1])}
-        matched = engine.materialize("last_version", bind("top_down/last_version", tables=tables))
-        last = self._with_their_cohort(matched)
-        left, leaving = (count_rows(engine, table, GONE) for table in (matched, last))
-        gone = [departed_rows(engine, *pair) for pair in pairwise(shapes)]
-        gone.append(engine.overlay(sql("SELECT * FROM {t} AS r WHERE {gone}", t=last, gone=GONE)))
-        tables |= {"last_version": last, "departed_persons": departed_persons(engine, gone)}
+        last_rows = engine.materialize("last_version", bind("top_down/last_version", tables=tables))
+        last = self._with_their_cohort(last_rows)
+        departed, leaving = (count_rows(engine, table, GONE) for table in (last_rows, last))
+        departures = [departed_rows(engine, *pair) for pair in pairwise(shapes)]
+        departures.append(engine.overlay(sql("SELECT * FROM {t} AS r WHERE {gone}", t=last, gone=GONE)))
+        tables |= {"last_version": last, "departed_persons": departed_persons(engine, departures)}
         query = bind("top_down/arrivals", tables=tables, values={"version": number})
         arrivals = engine.materialize("arrivals", query)
         new = sql("NOT r.record_gone AND r.record_cohort = {n}", n=number)
         arriving, back = count_rows(engine, arrivals, new), count_rows(engine, arrivals, GONE)
-        tables |= {"arrivals": arrivals, "ready_records": self._ready(arrivals) if arriving else arrivals}
+        tables |= {"arrivals": arrivals, "ready_records": self._entrants(arrivals) if arriving else arrivals}
         query = bind("top_down/version_records", tables=tables, values={"version": number})
         records = engine.materialize("version_records", query)
         entered = count_rows(engine, records, new)
         self.version = Version(number, entered, leaving, arriving - entered)
-        self._tell(left, back, arriving)
+        self._tell(departed, back, arriving)
         return records
 
-    def _tell(self, left: int, back: int, arriving: int) -> None:
+    def _tell(self, departed: int, back: int, arriving: int) -> None:
         version, notice = self.version, self.run.progress.notice
         if not version.entered and not version.gone:
             if version.waiting:
@@ -188,14 +188,14 @@ class Growth:
                 f"{version.waiting:,} of {arriving:,} new records wait for a later version: the classes that "
                 "they belong to hold too few of them yet."
             )
-        if left:
-            more = version.gone - left
+        if departed:
+            more = version.gone - departed
             also = (
                 f"; {more:,} more are taken out with them, since otherwise subtraction would tell who left"
                 if more
                 else ""
             )
-            notice(f"{left:,} of the last version's records left the table or changed{also}.")
+            notice(f"{departed:,} of the last version's records left the table or changed{also}.")
         if back:
             notice(
                 f"{back:,} of the new records cannot enter: one of the same person left before, and the two "
@@ -210,12 +210,12 @@ class Growth:
         """
         assert self.before is not None
         engine, last = self.run.engine, self.before.last.shape
-        asked, most = in_cohorts(self.run.promised), 1
-        drawn = keyed_text(one_text(key("r")), *private(engine, drawn_key().derived("ppdm departures")))
-        place = "row_number() OVER (PARTITION BY r.record_gone, {of} ORDER BY {drawn}) AS record_number"
+        requirements, most = in_cohorts(self.run.promised), 1
+        order = keyed_text(one_text(key("r")), *private(engine, drawn_key().derived("ppdm departures")))
+        place = "row_number() OVER (PARTITION BY r.record_gone, {of} ORDER BY {order}) AS record_number"
         of = [column(name, "r") for name in (*last.masked, COHORT)]
-        numbered = sql("SELECT r.*, {place} FROM {t} AS r", place=sql(place, of=of, drawn=drawn), t=rows)
-        rows = engine.materialize("drawn", numbered)
+        select = sql("SELECT r.*, {place} FROM {t} AS r", place=sql(place, of=of, order=order), t=rows)
+        rows = engine.materialize("drawn", select)
         while 0 < count_rows(engine, rows, GONE) < engine.size(rows):
             parts = [
                 engine.overlay(
@@ -223,17 +223,17 @@ class Growth:
                 )
                 for side in ("TRUE", "FALSE")
             ]
-            leave, stay = (in_broken(engine, part, asked, last.people) for part in parts)
+            leave, stay = (in_broken(engine, part, requirements, last.people) for part in parts)
             if leave is None and stay is None:
                 break
             more = [sql("({b} AND r.record_number <= {n})", b=leave, n=most)] if leave is not None else []
             more += [stay] if stay is not None else []
-            spread = "SELECT r.* REPLACE ({any} AS record_gone) FROM {t} AS r"
-            rows = engine.materialize("leaving", sql(spread, any=joined([GONE, *more], " OR "), t=rows))
+            query = "SELECT r.* REPLACE ({any} AS record_gone) FROM {t} AS r"
+            rows = engine.materialize("leaving", sql(query, any=joined([GONE, *more], " OR "), t=rows))
             most += 1 + most // 4
         return rows
 
-    def _ready(self, arrivals: Table) -> Table:
+    def _entrants(self, arrivals: Table) -> Table:
         """Give person and digest of the new records whose classes hold enough of them."""
         # The cut before is put over all of today's records, new values included; what is published is made
         # anew without the records that wait.
@@ -271,37 +271,37 @@ class Growth:
     @property
     def cuts(self) -> Cuts:
         """Perform the steps of the version before again; the first version begins at the top."""
-        run, self._replayed = self.run, []
+        run, self._replayed_steps = self.run, []
         steps, bounds = ([], {}) if self.before is None else (self.before.steps, self.before.bounds)
-        wanted, cuts = dict[int, list[int]](), list[Cut]()
+        candidates, cuts = dict[int, list[int]](), list[Cut]()
         for masking, name in zip(run.maskings, run.attributes, strict=True):
             own = [step for step in steps if step.attribute == name]
-            found, cut = _performed(masking.top, _candidates(run.engine, masking, own, bounds))
-            wanted |= dict(zip((step.step for step in own), found, strict=True))
+            by_step, cut = _perform(masking.top, _candidates(run.engine, masking, own, bounds))
+            candidates |= dict(zip((step.step for step in own), by_step, strict=True))
             cuts.append(cut)
         for step in steps:
             position, score = run.attributes.index(step.attribute), (step.score, step.gain, step.loss)
-            self._replayed += [
+            self._replayed_steps += [
                 RefinementStep((position, candidate), *(number or 0.0 for number in score))
-                for candidate in wanted[step.step]
+                for candidate in candidates[step.step]
             ]
         return tuple(cuts)
 
     def begin(self, loop: Refinement) -> None:
-        steps = [*self._replayed]
+        steps = [*self._replayed_steps]
         kept_from = loop.state.kept_from + len(steps) * self.run.constraints.repairable
         loop.state = replace(loop.state, steps=steps, kept_from=kept_from)
 
 
-def _performed(cut: Cut, wanted: Iterable[Sequence[int]]) -> tuple[list[list[int]], Cut]:
+def _perform(cut: Cut, steps: Iterable[Sequence[int]]) -> tuple[list[list[int]], Cut]:
     """Perform each candidate once, and give those of each step."""
-    found, done = list[list[int]](), dict[int, None]()
-    for candidates in wanted:
-        found.append([candidate for candidate in candidates if candidate not in done])
-        done |= dict.fromkeys(found[-1])
+    by_step, performed = list[list[int]](), dict[int, None]()
+    for candidates in steps:
+        by_step.append([candidate for candidate in candidates if candidate not in performed])
+        performed |= dict.fromkeys(by_step[-1])
     if isinstance(cut, SuppressionCut):
-        return found, cut.disclose(list(done))
-    return found, reduce(lambda reached, candidate: reached.refine(candidate), done, cut)
+        return by_step, cut.disclose(list(performed))
+    return by_step, reduce(lambda state, candidate: state.refine(candidate), performed, cut)
 
 
 def _candidates(
@@ -314,16 +314,16 @@ def _candidates(
     dictionary = masking.dictionary
     null = [dictionary.size - 1] if dictionary.has_null else []
     if isinstance(masking, Suppression):
-        found = sql(
+        query = sql(
             "SELECT CAST(d.value AS VARCHAR), d.code FROM {t} AS d WHERE CAST(d.value AS VARCHAR) IN "
             "(SELECT unnest(CAST($texts AS VARCHAR[])))",
             t=dictionary.table,
         )
-        known = _looked_up(engine, found, [child for step in steps for child in step.children])
+        codes = _look_up(engine, query, [child for step in steps for child in step.children])
         if null:
-            known[None] = null[0]
+            codes[None] = null[0]
         for step in steps:
-            yield [known[child] for child in step.children if child in known]
+            yield [codes[child] for child in step.children if child in codes]
     elif isinstance(masking, Generalization):
         nodes, parents = {label: node for node, label, *_ in masking.labels}, dict(masking.nodes({}))
         for step in steps:
@@ -332,20 +332,20 @@ def _candidates(
                 path, node = [node, *path], parents[node]
             yield [node for node in path if masking.tree.children[node]]
     elif isinstance(masking, Intervals):
-        found = sql(
+        query = sql(
             "SELECT t.text, min(d.code) FROM (SELECT unnest(CAST($texts AS VARCHAR[])) AS text) AS t "
             "JOIN {t} AS d ON d.value >= CAST(t.text AS {type}) GROUP BY t.text",
             t=dictionary.table,
             type=type_tree(dictionary.column.type),
         )
         lower = [bounds.get((step.attribute, step.children[-1])) for step in steps]
-        codes = _looked_up(engine, found, [text for text in lower if text is not None])
+        codes = _look_up(engine, query, [text for text in lower if text is not None])
         for text in lower:
             # NULL is split off before anything else; nothing lies below the first value
             yield [code for code in (*null, codes.get(text, 0)) if code]
 
 
-def _looked_up(engine: Engine, query: Statement, texts: Sequence[str | None]) -> dict[Value, int]:
+def _look_up(engine: Engine, query: Statement, texts: Sequence[str | None]) -> dict[Value, int]:
     return dict(engine.query(query, {"texts": texts}, step="values of steps")) if texts else {}
 
 
@@ -355,16 +355,16 @@ ONCE = ("types", "nulls", "show_values")
 """Options that an update is not asked again: the catalogue knows how the source is read."""
 
 
-def _asked_again(kind: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of_release(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the options that a release was asked, as its catalogue has them."""
-    known = [option for option in options_of(kind) if option.key in asked and option.name not in ONCE]
-    return {option.name: DECODERS[option.form].read(asked[option.key]) for option in known}
+    options = [option for option in options_of(kind) if option.key in values and option.name not in ONCE]
+    return {option.name: DECODERS[option.form].read(values[option.key]) for option in options}
 
 
 def _refuse_what_does_not_last(run: RefinementRun, request: Any) -> None:
     """Refuse what the next versions could not keep, or not be asked again."""
-    given = {"--control": request.control, "--to": request.to, "--suppress-records": run.allowance.share}
-    for option in (option for option, value in given.items() if value):
+    values = {"--control": request.control, "--to": request.to, "--suppress-records": run.allowance.share}
+    for option in (option for option, value in values.items() if value):
         raise InvalidOption(f"{option} is not possible with --updatable yet.", "Leave one of them out.")
     for requirement in run.requirements:
         if requirement.counts is Counts.GROUPS or requirement.compares_with_table or requirement.population:
@@ -402,7 +402,7 @@ def update(engine: Engine, release: Release, progress: Progress) -> Release:
     from ppdm_sql.options import Generalize, Suppress
 
     row = release.row()
-    if (kept := row.parameters.get(UPDATABLE)) is None:
+    if (record := row.parameters.get(UPDATABLE)) is None:
         raise InvalidOption(
             f"The release {release.name!r} was not made with --updatable, so no version can follow it.",
             "Make it again with --updatable --person COLUMN, under another name.",
@@ -414,9 +414,9 @@ def update(engine: Engine, release: Release, progress: Progress) -> Release:
         )
     method: Any = suppress if row.method == "PDA" else generalize
     kind: Any = Suppress if method is suppress else Generalize
-    options = _asked_again(kind, kept["asked"])
-    if "looks" in kept:
-        options["looks"] = kept["looks"]
+    options = _options_of_release(kind, record["asked"])
+    if "looks" in record:
+        options["looks"] = record["looks"]
     request = kind(table=row.source, into=row.release, before=Before.of(engine, release), **options)
     try:
         with engine.publishes(replaces=row.release):

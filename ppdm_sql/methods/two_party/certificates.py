@@ -52,12 +52,12 @@ class Credentials:
         texts = []
         paths = {"--cert": certificate, "--private-key": private_key, "--authority": authority}
         for option, path in paths.items():
-            with _refused(f"The file {path} of {option} cannot be read.", "Check the path.", OSError):
+            with _invalid_if(f"The file {path} of {option} cannot be read.", "Check the path.", OSError):
                 texts.append(Path(path).read_bytes())
-        own, key, believed = texts
-        (first, *between), roots = _certificates("--cert", own), _certificates("--authority", believed)
+        own, key, roots_text = texts
+        (first, *between), roots = _certificates("--cert", own), _certificates("--authority", roots_text)
         problem = "The file of --private-key holds no key that can be read."
-        with _refused(problem, "Give a PEM file without a password.", ValueError, TypeError):
+        with _invalid_if(problem, "Give a PEM file without a password.", ValueError, TypeError):
             public = load_pem_private_key(key, password=None).public_key()
         if public != first.public_key():
             raise InvalidOption(
@@ -80,14 +80,14 @@ class Credentials:
             )
         remedy = "Get one with a subject alternative name (DNS)."
         nameless = (x509.ExtensionNotFound, ValueError, IndexError)
-        with _refused("The certificate of --cert has no name.", remedy, *nameless):
+        with _invalid_if("The certificate of --cert has no name.", remedy, *nameless):
             names = first.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             name = names.get_values_for_type(x509.DNSName)[0]
-        return cls(own, key, believed, name)
+        return cls(own, key, roots_text, name)
 
 
 @contextlib.contextmanager
-def _refused(problem: str, remedy: str, *errors: type[Exception]) -> Generator[None, None, None]:
+def _invalid_if(problem: str, remedy: str, *errors: type[Exception]) -> Generator[None, None, None]:
     try:
         yield
     except errors:
@@ -98,7 +98,7 @@ def _certificates(option: str, text: bytes) -> list[Certificate]:
     from cryptography import x509
 
     remedy = "Give a PEM file, such as ppdm integrate keygen makes."
-    with _refused(f"The file of {option} holds no certificate.", remedy, ValueError):
+    with _invalid_if(f"The file of {option} holds no certificate.", remedy, ValueError):
         return x509.load_pem_x509_certificates(text)
 
 
@@ -155,26 +155,26 @@ def keygen(
             )
     if days < 1:
         raise InvalidOption(f"{days} days are not a validity period.", "Give --days 1 or more.")
-    root_key, root = _signed(None, "ppdm trial authority", days)
-    made = {Path(folder, f"{AUTHORITY}.pem"): root.public_bytes(Encoding.PEM)}
+    root_key, root = _issue(None, "ppdm trial authority", days)
+    files = {Path(folder, f"{AUTHORITY}.pem"): root.public_bytes(Encoding.PEM)}
     for name in names:
-        key, certificate = _signed((root_key, root), name, days)
-        made[Path(folder, f"{name}.pem")] = certificate.public_bytes(Encoding.PEM)
+        key, certificate = _issue((root_key, root), name, days)
+        files[Path(folder, f"{name}.pem")] = certificate.public_bytes(Encoding.PEM)
         text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        made[Path(folder, f"{name}.key")] = text
-    for file in made:
+        files[Path(folder, f"{name}.key")] = text
+    for file in files:
         if file.exists() and not force:
             raise NameTaken(f"{file} exists already.", "Give another folder, or --force to replace it.")
     remedy = "Give a folder that can be written."
-    with _refused(f"{Path(folder)} cannot be written.", remedy, OSError):
+    with _invalid_if(f"{Path(folder)} cannot be written.", remedy, OSError):
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for file, text in made.items():
+        for file, text in files.items():
             file.unlink(missing_ok=True)
             write_new(file, text, step="write keys", mode=0o600 if file.suffix == ".key" else 0o644)
-    return list(made)
+    return list(files)
 
 
-def _signed(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[Any, Certificate]:
+def _issue(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[Any, Certificate]:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -25,8 +25,8 @@ that ends a run; a farewell."""
 HEAD = struct.Struct(">BQ")  # before each frame: what it is, and its bytes
 MOST_WORD, AT_ONCE = 20, 256 * 1024
 """Bytes of the word that ends a run, and bytes that are sent, or asked for, at once."""
-MOST_TOLD = 10
-"""Callers of whom the owner is told; more are only counted."""
+MOST_NOTICES = 10
+"""Callers that the owner is told of; more are only counted."""
 HANDSHAKE, LINGER, FAREWELL, PAUSE = 5.0, 1.0, 5.0, 0.25
 """Seconds that a caller may take to show its certificate, or to hear why it is turned away; that an ended run
 gives the partner to hear of it; and between two calls at a place where nobody listens yet."""
@@ -98,10 +98,10 @@ def word_for(error: BaseException) -> str:
 
 
 def error_for(word: str) -> PpdmError:
-    known = word if word in _WORDS else "refused"
-    if known in ("interrupted", "stalled", "failed"):
-        return PeerError(*_WORDS[known])
-    return ProtocolError(*_WORDS[known], reason=known)
+    word = word if word in _WORDS else "refused"
+    if word in ("interrupted", "stalled", "failed"):
+        return PeerError(*_WORDS[word])
+    return ProtocolError(*_WORDS[word], reason=word)
 
 
 class Line:
@@ -118,7 +118,7 @@ class Line:
         self._broken = True  # on any error, such as Ctrl-C: more would be taken for the rest of the frame
         try:
             while whole:
-                self.connection.settimeout(_left(deadline))
+                self.connection.settimeout(_remaining(deadline))
                 whole = whole[self.connection.send(whole[:AT_ONCE]) :]
         except TimeoutError:
             raise Silent(self.timeout) from None
@@ -128,11 +128,11 @@ class Line:
 
     def take(self, limit: int, kind: int = MESSAGE) -> bytes:
         deadline = time.monotonic() + self.timeout
-        found, size = HEAD.unpack(self._read(HEAD.size, deadline))
-        if found == STOP and size <= MOST_WORD:
+        frame, size = HEAD.unpack(self._read(HEAD.size, deadline))
+        if frame == STOP and size <= MOST_WORD:
             self.stopped = True
             raise error_for(self._read(size, deadline).decode("ascii", "replace"))
-        if found != kind:
+        if frame != kind:
             raise garbage("something that is not a message, or not one that may come now")
         if size > limit:
             raise garbage(f"a message of more than the {limit} bytes that it may have")
@@ -149,19 +149,19 @@ class Line:
         _hang_up(self.connection, FAREWELL)
 
     def _read(self, size: int, deadline: float) -> bytes:
-        arrived = bytearray()
+        data = bytearray()
         try:
-            while len(arrived) < size:
-                self.connection.settimeout(_left(deadline))
-                part = self.connection.recv(min(size - len(arrived), AT_ONCE))
+            while len(data) < size:
+                self.connection.settimeout(_remaining(deadline))
+                part = self.connection.recv(min(size - len(data), AT_ONCE))
                 if not part:
                     raise EOFError
-                arrived += part
+                data += part
         except TimeoutError:
             raise Silent(self.timeout) from None
         except (OSError, EOFError) as error:
             raise PeerError(*_LOST) from error
-        return bytes(arrived)
+        return bytes(data)
 
     def _last_word(self) -> PpdmError:
         """Say why nothing can be sent: by the partner's last word, if it said one."""
@@ -174,11 +174,11 @@ class Line:
         return PeerError(*_LOST)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _remaining(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError
-    return left
+    return seconds
 
 
 def _hang_up(connection: socket.socket, seconds: float) -> None:
@@ -188,7 +188,7 @@ def _hang_up(connection: socket.socket, seconds: float) -> None:
     with contextlib.suppress(OSError, ValueError):
         socket.socket.shutdown(connection, socket.SHUT_WR)
         while True:
-            connection.settimeout(_left(deadline))
+            connection.settimeout(_remaining(deadline))
             if not socket.socket.recv(connection, AT_ONCE):
                 break
     connection.close()
@@ -215,7 +215,7 @@ def listen_on(
     notice: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Line]:
     """Wait for the partner, and give the line to it; others are turned away, and the owner is told."""
-    believed, refused = context(credentials, listens=True), 0
+    tls, refusals = context(credentials, listens=True), 0
 
     def tell(text: str) -> None:
         with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
@@ -233,14 +233,14 @@ def listen_on(
 
         @stack.callback
         def tell_of_others() -> None:
-            if refused > MOST_TOLD:
-                tell(f"{refused - MOST_TOLD} more callers were refused.")
+            if refusals > MOST_NOTICES:
+                tell(f"{refusals - MOST_NOTICES} more callers were refused.")
 
         listens(f"Listening on {Address(place.host, listener.getsockname()[1])} for {peer_name!r}.")
         deadline = None if wait is None else time.monotonic() + wait
         while True:
             try:
-                listener.settimeout(None if deadline is None else _left(deadline))
+                listener.settimeout(None if deadline is None else _remaining(deadline))
                 connection, (host, *_) = listener.accept()
             except TimeoutError:
                 raise PeerError(
@@ -250,11 +250,11 @@ def listen_on(
             except OSError:  # the caller has gone already, or too many files are open
                 time.sleep(PAUSE)
                 continue
-            caller, why = _answered(connection, believed, peer_name)
+            caller, why = _answer(connection, tls, peer_name)
             if isinstance(caller, ssl.SSLSocket) and not why:
                 break
-            refused += 1
-            if refused <= MOST_TOLD:
+            refusals += 1
+            if refusals <= MOST_NOTICES:
                 tell(f"A caller from {host} was refused: {why}.")
             _hang_up(caller, LINGER)
     with contextlib.closing(Line(caller, timeout, listens=True)) as line:
@@ -262,21 +262,19 @@ def listen_on(
         yield line
 
 
-def _answered(
-    connection: socket.socket, believed: ssl.SSLContext, peer_name: str
-) -> tuple[socket.socket, str]:
+def _answer(connection: socket.socket, tls: ssl.SSLContext, peer_name: str) -> tuple[socket.socket, str]:
     """Answer a caller, and say why it is turned away, if it is."""
     connection.settimeout(HANDSHAKE)
     caller, why = connection, ""
     try:
-        caller = secured = believed.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        caller = channel = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        secured.do_handshake()
-        names, line = _names(secured), Line(secured, LINGER, listens=True)
+        channel.do_handshake()
+        names, line = _names(channel), Line(channel, LINGER, listens=True)
         if peer_name not in names:
             why = f"its certificate is for another name, {repr(names[0][:64]) if names else 'none'}"
             line.stop("name")
-        elif secured.selected_alpn_protocol() != PROTOCOL:
+        elif channel.selected_alpn_protocol() != PROTOCOL:
             why = "it speaks another version of the protocol"
             line.stop("version")
     except OSError as error:
@@ -307,12 +305,12 @@ def _reason(error: OSError) -> str:
 @contextlib.contextmanager
 def connect_to(place: Address, credentials: Credentials, peer_name: str, *, timeout: float) -> Iterator[Line]:
     deadline = time.monotonic() + timeout
-    believed = context(credentials, listens=False)
-    while (secured := _called(place, believed, peer_name, deadline, timeout)) is None:
+    tls = context(credentials, listens=False)
+    while (channel := _call(place, tls, peer_name, deadline, timeout)) is None:
         if time.monotonic() > deadline:
             raise PeerError(f"Nobody can be reached at {place}.", "See whether the partner listens there.")
         time.sleep(PAUSE)
-    with contextlib.closing(Line(secured, timeout, listens=False)) as line:
+    with contextlib.closing(Line(channel, timeout, listens=False)) as line:
         try:
             line.take(0, WELCOME)
         except ProtocolError as error:
@@ -327,8 +325,8 @@ def connect_to(place: Address, credentials: Credentials, peer_name: str, *, time
         yield line
 
 
-def _called(
-    place: Address, believed: ssl.SSLContext, peer_name: str, deadline: float, timeout: float
+def _call(
+    place: Address, tls: ssl.SSLContext, peer_name: str, deadline: float, timeout: float
 ) -> ssl.SSLSocket | None:
     try:
         seconds = max(deadline - time.monotonic(), PAUSE)
@@ -343,7 +341,7 @@ def _called(
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.settimeout(timeout)
         with plain:  # which the secured one takes over
-            secured = believed.wrap_socket(plain, server_hostname=peer_name)
+            channel = tls.wrap_socket(plain, server_hostname=peer_name)
     except TimeoutError:
         raise Silent(timeout) from None
     except ssl.SSLError as error:
@@ -356,10 +354,10 @@ def _called(
         return None  # such as a tunnel whose other end is not there yet
     except ValueError:  # no certificate can have such a name
         raise impostor from None
-    if peer_name in _names(secured) and secured.selected_alpn_protocol() == PROTOCOL:
-        return secured
-    secured.close()
-    raise error_for("version") if peer_name in _names(secured) else impostor
+    if peer_name in _names(channel) and channel.selected_alpn_protocol() == PROTOCOL:
+        return channel
+    channel.close()
+    raise error_for("version") if peer_name in _names(channel) else impostor
 
 
 def _refusal(error: BaseException | None, place: Address) -> ProtocolError:

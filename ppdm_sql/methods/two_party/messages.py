@@ -111,7 +111,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(payload: bytes) -> Message:
-    """Read a message, strictly: there is one way to write each, so nothing else can be said by the way."""
+    """Read a message, strictly: there is one way to write each, so none can carry anything else."""
     head = _HEAD.match(payload)
     if head is None:
         raise garbage("something that is not a message")
@@ -150,14 +150,14 @@ def _check(message: Message) -> None:
     types = shape.fields
     if not isinstance(fields, dict) or fields.keys() != types.keys():
         raise garbage(f"a {kind} message with other fields than it must have")
-    for name, wanted in types.items():
-        if not _fits(fields[name], wanted):
+    for name, expected in types.items():
+        if not _fits(fields[name], expected):
             raise garbage(f"a {kind} message whose field {name!r} cannot be used")
     if _type(message.column) not in shape.column:
         raise garbage(f"a {kind} message with no column, or with one that it must not have")
     if kind == "SCORE":
-        told_of = (fields["score"] is not None) + (fields["level"] is not None)
-        if not told_of == (fields["attribute"] is not None) == fields["candidate"]:
+        measures = (fields["score"] is not None) + (fields["level"] is not None)
+        if not measures == (fields["attribute"] is not None) == fields["candidate"]:
             raise garbage("a SCORE message that is neither a whole offer nor none")
     if kind == "LABELS":
         names, values, labels, owned, recodings = (len(fields[name]) for name in types)
@@ -165,12 +165,12 @@ def _check(message: Message) -> None:
             raise garbage("a LABELS message whose lists differ in length")
 
 
-def _fits(value: Any, wanted: str) -> bool:
-    if wanted[-1] == "*":
-        return isinstance(value, list) and all(_fits(item, wanted[:-1]) for item in value)
-    if wanted[-1] == "?":
-        return value is None or _fits(value, wanted[:-1])
-    return _TYPES[wanted](value)
+def _fits(value: Any, expected: str) -> bool:
+    if expected[-1] == "*":
+        return isinstance(value, list) and all(_fits(item, expected[:-1]) for item in value)
+    if expected[-1] == "?":
+        return value is None or _fits(value, expected[:-1])
+    return _TYPES[expected](value)
 
 
 def impossible(problem: str) -> ProtocolError:
@@ -178,8 +178,8 @@ def impossible(problem: str) -> ProtocolError:
     return ProtocolError(problem, remedy, reason="message")
 
 
-def limit(kind: Kind, told: int) -> int:
-    more = SHAPES[kind].each * told
+def limit(kind: Kind, items: int) -> int:
+    more = SHAPES[kind].each * items
     return SMALL + (min(more, MOST_LABELS) if kind == "LABELS" else more)
 
 
@@ -236,8 +236,8 @@ class Link:
     line: Line
 
     def __init__(self, records: int, path: Path | None = None) -> None:
-        # of how many records, keys and values a message can tell, after what the partner has told
-        self._told = {"WIN": records, "KEYS": 0, "LABELS": 0}
+        # of how many records, keys and values a message can tell, by what the partner said before
+        self._item_counts = {"WIN": records, "KEYS": 0, "LABELS": 0}
         self.agreed = False  # whether this side has announced that it is about to publish
         self.entries: list[Entry] = []
         self._file: IO[str] | None = None
@@ -250,7 +250,7 @@ class Link:
             raise InvalidOption(f"{path} cannot be written.", "Give --transcript another file.") from None
 
     def exchange(self, message: Message) -> Message:
-        """Send a message and hear the partner's of the same kind and round; the listening side is first."""
+        """Send a message and receive the partner's of the same kind and round; the listener sends first."""
         if self.line.listens:
             self.send(message)
         answer = self.receive(message.kind, message.round)
@@ -271,8 +271,8 @@ class Link:
         self._note(message, "sent", payload)
 
     def receive(self, kind: Kind, number: int) -> Message:
-        """Wait for a message, which has no more bytes than it can have after what the partner has told."""
-        payload = self.line.take(limit(kind, self._told.get(kind, 0)))
+        """Wait for a message, of no more bytes than it can have by what the partner said before."""
+        payload = self.line.take(limit(kind, self._item_counts.get(kind, 0)))
         message = decode(payload)
         if message.kind != kind:
             raise garbage(f"a {message.kind} message where none may come")
@@ -280,13 +280,13 @@ class Link:
         if message.round != number:
             raise impossible("The partner sent a message of another round.")
         if kind == "HELLO":
-            self._told |= {"KEYS": message.fields["records"], "LABELS": len(message.fields["owns"])}
+            self._item_counts |= {"KEYS": message.fields["records"], "LABELS": len(message.fields["owns"])}
         if kind == "WIN":
-            self._told["LABELS"] += message.fields["children"]
+            self._item_counts["LABELS"] += message.fields["children"]
         return message
 
     def agree(self, word: int) -> None:
-        """Say that this side is about to publish, or has published, and hear it of the partner."""
+        """Say that this side is about to publish, or has published, and wait for the partner to say so."""
         for mine in (self.line.listens, not self.line.listens):
             if mine:
                 self.agreed = True
@@ -299,10 +299,10 @@ class Link:
             self._file.close()
 
     def _note(self, message: Message, direction: str, payload: bytes) -> None:
-        noted = None if message.kind in WITHHELD else payload
+        content = None if message.kind in WITHHELD else payload
         at, digest = datetime.now(UTC).replace(tzinfo=None), sha256(payload).hexdigest()
         number = len(self.entries) + 1
-        entry = Entry(number, message.round, direction, message.kind, len(payload), digest, at, noted)
+        entry = Entry(number, message.round, direction, message.kind, len(payload), digest, at, content)
         self.entries.append(entry)
         if self._file is not None:
             row = entry._asdict() | {"crossed_at": at.isoformat(" ", "milliseconds")}
@@ -321,15 +321,15 @@ def record(engine: Engine, release: str, entries: Sequence[Entry]) -> None:
 
 def transcript(engine: Engine, release: str) -> list[Entry]:
     """List the messages of the run that made a release, in the order of this side."""
-    name, found = find(engine, release).release, []
+    name, rows = find(engine, release).release, []
     if "transcripts" in parts(engine):
-        found = engine.query(listing("transcripts", "number"), {"release": name}, step="transcript")
-    if not found:
+        rows = engine.query(listing("transcripts", "number"), {"release": name}, step="transcript")
+    if not rows:
         raise UnknownRelease(
             f"The release {name!r} was not made by two parties, so it has no transcript.",
             "Name one that ppdm integrate made; ppdm releases lists them.",
         )
-    return [Entry(*row) for row in found]
+    return [Entry(*row) for row in rows]
 
 
 # -- checked against each other -------------------------------------------------------------------
@@ -360,20 +360,20 @@ class Checked(Result):
 
 
 def check(
-    mine: Sequence[Entry], theirs: Sequence[Entry], shown: Mapping[str, Collection[str | None]]
+    mine: Sequence[Entry], theirs: Sequence[Entry], labels: Mapping[str, Collection[str | None]]
 ) -> Checked:
     whole = [*mine, *theirs]
     sides = [[entry for entry in side if entry.direction == "sent"] for side in (mine, theirs)]
     sent = [[message for entry in side if (message := entry.message()) is not None] for side in sides]
     every = [message for side in sent for message in side]
-    crossed = [
+    crossings = [
         [(e.round, e.kind, e.bytes, e.digest) for e in side if e.direction == direction]
         for side, direction in ((mine, "sent"), (theirs, "received"), (mine, "received"), (theirs, "sent"))
     ]
     readable = all(entry.message() is not None for entry in whole if entry.kind not in WITHHELD)
     records = max((message.fields["records"] for message in every if message.kind == "HELLO"), default=0)
-    allowed = {(place, label) for place, labels in enumerate(shown.values()) for label in labels}
-    named = {
+    visible = {(place, label) for place, of_column in enumerate(labels.values()) for label in of_column}
+    names = {
         of
         for message in every
         if message.kind == "LABELS"
@@ -382,34 +382,34 @@ def check(
     widest = MOST_HEAD + SHAPES["WIN"].each * records
     rules = {
         "only kinds that are allowed crossed": all(entry.kind in SHAPES for entry in whole),
-        "what one side sent is what the other received": crossed[0::2] == crossed[1::2],
+        "what one side sent is what the other received": crossings[0::2] == crossings[1::2],
         "each message kept is what its digest says": all(map(Entry.is_faithful, whole)),
         "each message kept can be read, and holds nothing but its fields": readable,
         "they came in the order of the protocol": _in_order(*sides),
         "a WIN held at most one number a record": all(e.bytes <= widest for e in whole if e.kind == "WIN"),
-        "nothing was named but labels that the release shows": named <= allowed,
+        "nothing was named but labels that the release shows": names <= visible,
     }
-    told = {
-        f"{who}: {what}": found
+    disclosures = {
+        f"{who}: {what}": value
         for who, entries, messages in zip(("this side", "the other side"), sides, sent, strict=True)
-        for what, found in _disclosures(entries, messages, list(shown)).items()
+        for what, value in _disclosures(entries, messages, list(labels)).items()
     }
-    return Checked(rules, told)
+    return Checked(rules, disclosures)
 
 
 def check_files(engine: Engine, name: str, other_engine: Engine, other_name: str) -> Checked:
     """Check the transcripts in both files, and that both hold the same release."""
-    pairs, agreed = ((engine, name), (other_engine, other_name)), set[object]()
+    pairs, states = ((engine, name), (other_engine, other_name)), set[object]()
     mine, theirs = (transcript(*pair) for pair in pairs)
     for there, release in pairs:
         row = get(there, release).row()
-        agreed.add(release_digest(there, row.shape(there.current()[0]).rows(), row.stopped))
+        states.add(release_digest(there, row.shape(there.current()[0]).rows(), row.stopped))
     for side in (mine, theirs):
         digests = [e.message() for e in side if (e.kind, e.direction) == ("DIGEST", "sent")]
-        agreed.add(digests[-1].fields["leaves"] if digests and digests[-1] else None)
-    checked = check(mine, theirs, _shown(engine, name))
-    same = {"both files hold the release on which the parties agreed": len(agreed) == 1}
-    return Checked({**checked.rules, **same}, checked.told)
+        states.add(digests[-1].fields["leaves"] if digests and digests[-1] else None)
+    result = check(mine, theirs, _shown_labels(engine, name))
+    same = {"both files hold the release on which the parties agreed": len(states) == 1}
+    return Checked({**result.rules, **same}, result.told)
 
 
 def _in_order(*sides: Sequence[Entry]) -> bool:
@@ -417,12 +417,12 @@ def _in_order(*sides: Sequence[Entry]) -> bool:
     steps = len(wins)
     if wins != list(range(1, steps + 1)):
         return False
-    narrowed = [("KEYS", 0), ("HELLO", 0)] if any(entry.kind == "KEYS" for entry in sides[0]) else []
+    narrowing = [("KEYS", 0), ("HELLO", 0)] if any(entry.kind == "KEYS" for entry in sides[0]) else []
     for side in sides:
-        won = {entry.round for entry in side if entry.kind == "WIN"}
-        expected = [("HELLO", 0), *narrowed, ("DIGEST", 0)]
+        own_wins = {entry.round for entry in side if entry.kind == "WIN"}
+        expected = [("HELLO", 0), *narrowing, ("DIGEST", 0)]
         for number in range(1, steps + 1):
-            expected += [("SCORE", number), *[("WIN", number)][: number in won], ("DIGEST", number)]
+            expected += [("SCORE", number), *[("WIN", number)][: number in own_wins], ("DIGEST", number)]
         expected += [(kind, steps + 1) for kind in ("SCORE", "LABELS", "DIGEST")]
         if [(entry.kind, entry.round) for entry in side] != expected:
             return False
@@ -436,7 +436,7 @@ def _disclosures(
     scores = [message for message in sent if message.kind == "SCORE"]
     offers = [message for message in scores if message.fields["candidate"]]
     places = Counter(message.fields["attribute"] for message in offers if message.round not in wins)
-    lost = sorted(attributes[p] if p < len(attributes) else f"column {p}" for p in places)
+    columns = sorted(attributes[p] if p < len(attributes) else f"column {p}" for p in places)
     records = [message.fields["records"] for message in sent if message.kind == "HELLO"]
     ran_out = [message.round for message in scores if not message.fields["candidate"]]
     return {
@@ -444,7 +444,7 @@ def _disclosures(
         "specializations, in their order": len(wins),
         "scores of candidates that lost their round": places.total(),
         "scores told as a level of few bits, not in full": sum(o.fields["level"] is not None for o in offers),
-        "columns of the candidates that lost": ", ".join(lost) or "none",
+        "columns of the candidates that lost": ", ".join(columns) or "none",
         "first round without a candidate": min(ran_out, default=None),
         "bytes sent": sum(entry.bytes for entry in side),
     }
@@ -466,13 +466,13 @@ def release_digest(engine: Engine, rows: exp.Select, stopped: str) -> str:
     return digest_of([digest, stopped])
 
 
-def _shown(engine: Engine, name: str) -> dict[str, set[str | None]]:
+def _shown_labels(engine: Engine, name: str) -> dict[str, set[str | None]]:
     row = get(engine, name).row()
     rows = row.shape(engine.current()[0]).rows()
     labels: dict[str, set[str | None]] = {}
-    for masked in row.parameters["masking"]:
+    for attribute in row.parameters["masking"]:
         query = sql(
-            "SELECT DISTINCT CAST({c} AS VARCHAR) FROM ({rows}) AS r", c=column(masked, "r"), rows=rows
+            "SELECT DISTINCT CAST({c} AS VARCHAR) FROM ({rows}) AS r", c=column(attribute, "r"), rows=rows
         )
-        labels[masked] = {cell for (cell,) in engine.query(query, step="labels shown")}
+        labels[attribute] = {cell for (cell,) in engine.query(query, step="labels shown")}
     return labels

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats, registered
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Params
-from ppdm_sql.methods.top_down.counts import Counted, CountTable
+from ppdm_sql.methods.top_down.counts import CountedValue, CountTable
 from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut, Cuts
 from ppdm_sql.methods.top_down.maskings import Label, Masking
 from ppdm_sql.methods.top_down.measuring import Measure
@@ -38,7 +38,7 @@ class Partner(Masking):
 
     dictionary: Dictionary
     rows: list[NDArray[np.int64]]  # records by class, of each number
-    shown: Ids  # the number of each record
+    values: Ids  # the number of each record's value
     classes: Ids  # and its class
     symbol: str
     specializations: list[tuple[int, range]] = field(default_factory=list)  # values, and what they fell into
@@ -47,22 +47,22 @@ class Partner(Masking):
 
     def specialize(self, value: int, children: int, numbers: Ids) -> tuple[Codes, float]:
         """Give each record's child, 0 where it keeps the value, and the InfoGain; refuse other records."""
-        here, made = np.flatnonzero(self.shown == value), len(self.rows)
-        parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
+        here, first = np.flatnonzero(self.values == value), len(self.rows)
+        parts = np.unique(numbers[numbers > 0])  # no more than records, whatever the partner says
         proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
-        endless = made + children > DEEPEST * (len(self.shown) + 1)
+        endless = first + children > DEEPEST * (len(self.values) + 1)
         if not len(here) or len(here) != len(numbers) or not proper or endless:
             name = self.dictionary.column.name
             raise impossible(f"The partner specialized records of {name!r} that differ from those here.")
-        self.shown[here] = np.where(numbers > 0, numbers.astype(np.uint32) + np.uint32(made - 1), value)
+        self.values[here] = np.where(numbers > 0, numbers.astype(np.uint32) + np.uint32(first - 1), value)
         size = len(self.rows[0])
         cells = numbers.astype(np.int64) * size + self.classes[here]
-        fallen = np.bincount(cells, minlength=(children + 1) * size).reshape(children + 1, size)
-        self.rows.extend(fallen[1:])
-        self.rows[value] = fallen[0]
-        self.specializations.append((value, range(made, made + children)))
-        lost = float(total_entropy(fallen.sum(axis=0))) - float(total_entropy(fallen).sum())
-        gain, child = max(lost, 0.0) / len(here), np.zeros(len(self.shown), dtype=np.int64)
+        counts = np.bincount(cells, minlength=(children + 1) * size).reshape(children + 1, size)
+        self.rows.extend(counts[1:])
+        self.rows[value] = counts[0]
+        self.specializations.append((value, range(first, first + children)))
+        information = float(total_entropy(counts.sum(axis=0))) - float(total_entropy(counts).sum())
+        gain, child = max(information, 0.0) / len(here), np.zeros(len(self.values), dtype=np.int64)
         child[here] = numbers
         return child, gain if gain >= LEAST_GAIN else 0.0
 
@@ -106,8 +106,8 @@ class Partner(Masking):
     def is_whole(self, cut: Cut) -> bool:
         return False  # nobody here can tell
 
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        return [(0, None), *((child, value) for value, made in self.specializations for child in made)]
+    def nodes(self, children_of: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+        return [(0, None), *((child, value) for value, parts in self.specializations for child in parts)]
 
     def losses(self, nodes: Codes) -> Floats:
         return np.full(len(nodes), np.nan)  # nobody here can tell
@@ -138,20 +138,20 @@ class PartnerCut(ClosedCut):
         return self.partner.specializations[candidate]
 
 
-def learn(partners: Mapping[int, Partner], told: Mapping[str, list[Any]]) -> None:
+def learn(partners: Mapping[int, Partner], message: Mapping[str, list[Any]]) -> None:
     """Take over the names of the values that records show; each must have one of its own."""
-    named = list(zip(told["attribute"], told["value"], told["label"], strict=True))
-    recodings = dict(zip(told["owned"], told["recoding"], strict=True))
-    shown = [
+    labels = list(zip(message["attribute"], message["value"], message["label"], strict=True))
+    recodings = dict(zip(message["owned"], message["recoding"], strict=True))
+    present = [
         (attribute, value) for attribute, partner in partners.items() for value in partner.present.tolist()
     ]
     proper = recodings.keys() == partners.keys()
-    proper &= sorted((attribute, value) for attribute, value, _ in named) == sorted(shown)
-    if not proper or len({(attribute, label) for attribute, _, label in named}) < len(named):
+    proper &= sorted((attribute, value) for attribute, value, _ in labels) == sorted(present)
+    if not proper or len({(attribute, label) for attribute, _, label in labels}) < len(labels):
         raise impossible("The partner names other values than those that the release shows.")
     for attribute, partner in partners.items():
         partner.recoding = recodings[attribute]
-        partner.names = {value: label for of, value, label in named if of == attribute}
+        partner.names = {value: label for of, value, label in labels if of == attribute}
         for value, children in reversed(partner.specializations):
             if value not in partner.names:
                 partner.names[value] = partner.above(value, [partner.names[child] for child in children])
@@ -160,27 +160,27 @@ def learn(partners: Mapping[int, Partner], told: Mapping[str, list[Any]]) -> Non
 class LeafTable(CountTable):
     """The records of one party with their leaves, numbered without gaps; it knows the present state."""
 
-    def _made(self) -> str:
+    def _make_rows(self) -> str:
         self._leaf = np.zeros(self.atoms.records, dtype=np.int64)
-        return self._written()
+        return self._write_leaves()
 
-    def _written(self) -> str:
+    def _write_leaves(self) -> str:
         leaf = self._leaf.astype(np.min_scalar_type(self._leaf.max()))
-        with registered(self.engine, {"leaf": leaf}) as arrived:
-            self._table = self.engine.materialize("leaves", f"SELECT leaf FROM {arrived}")
+        with registered(self.engine, {"leaf": leaf}) as view:
+            self._table = self.engine.materialize("leaves", f"SELECT leaf FROM {view}")
         own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
-        of_values = [f"(c{i} = {code})::INTEGER AS p{j}" for j, (i, code) in enumerate(self.counted)]
+        of_values = [f"(c{i} = {code})::INTEGER AS p{j}" for j, (i, code) in enumerate(self.values)]
         columns = ", ".join(["leaf", *own, "n", *of_values])
         return f"(SELECT {columns} FROM {self._table} POSITIONAL JOIN {self.atoms.table})"
 
     def split(self, child: Codes, children: int) -> None:
         """Let leaves fall into parts, by the child of each record; 0 where it stays with the rest."""
-        moved = np.flatnonzero(child)
-        number = self._leaf[moved] * (children + 1) + child[moved]
-        self._leaf[moved] = self._leaf.max() + 1 + np.unique(number, return_inverse=True)[1]
+        movers = np.flatnonzero(child)
+        number = self._leaf[movers] * (children + 1) + child[movers]
+        self._leaf[movers] = self._leaf.max() + 1 + np.unique(number, return_inverse=True)[1]
         self._leaf = (np.cumsum(np.bincount(self._leaf) > 0) - 1)[self._leaf]
         self.engine.discard(self._table)
-        self.rows = self._written()
+        self.rows = self._write_leaves()
 
     def sizes(self) -> str:
         return sha256(",".join(map(str, sorted(np.bincount(self._leaf).tolist()))).encode()).hexdigest()
@@ -199,19 +199,19 @@ class LeafMeasure(Measure):
     ahead = False  # the partner has a say in what follows
     lists = False  # what the parties share of a leaf are counts
 
-    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> LeafTable:
-        return LeafTable(self._engine, self._atoms, attributes, counted)
+    def table(self, attributes: Sequence[int], values: Sequence[CountedValue]) -> LeafTable:
+        return LeafTable(self._engine, self._atoms, attributes, values)
 
     def split(self, attribute: int, child: Codes, children: int) -> None:
-        for table in self._tables():
+        for table in self._leaf_tables():
             if attribute in table.attributes:
                 table.split(child, children)
 
     def digest(self) -> str:
         tables = dict[tuple[int, ...], LeafTable]()
-        for table in self._tables():
+        for table in self._leaf_tables():
             tables.setdefault(tuple(table.attributes), table)
         return sha256(",".join(table.sizes() for table in tables.values()).encode()).hexdigest()
 
-    def _tables(self) -> list[LeafTable]:
-        return [measured.table for measured in self._measured if isinstance(measured.table, LeafTable)]
+    def _leaf_tables(self) -> list[LeafTable]:
+        return [entry.table for entry in self._tables if isinstance(entry.table, LeafTable)]

@@ -53,7 +53,7 @@ def integrate(
     engine: Engine,
     table: str,
     request: IntegrateRequest,
-    opened: Callable[[], AbstractContextManager[Line]],
+    connect: Callable[[], AbstractContextManager[Line]],
     progress: Progress,
     transcript: Path | None = None,
 ) -> Release:
@@ -62,7 +62,7 @@ def integrate(
     count = engine.number(sql("SELECT count(*) FROM {t}", t=engine.find(table)), step="count records")
     with closing(Link(count, transcript)) as link:
         run = IntegrationRun(engine, table, request, link, progress)
-        with opened() as link.line:
+        with connect() as link.line:
             engine.committed = False
             try:
                 release = run.publish()
@@ -125,13 +125,13 @@ class IntegrationRun(GeneralizationRun):
     def __init__(
         self, engine: Engine, source: str, request: IntegrateRequest, link: Link, progress: Progress
     ) -> None:
-        self.asked, self.link = request, link
+        self.integration, self.link = request, link
         super().__init__(engine, source, request.refinement(), progress)
         self.method = "TDS2P"
 
     def described(self) -> dict[str, Column]:
         own = list(super().described().values())
-        self._ownership = Ownership.of(self.asked, own, self.source)
+        self._ownership = Ownership.of(self.integration, own, self.source)
         return dict(self._ownership.described)
 
     def asked_again(self) -> dict[str, object]:
@@ -160,11 +160,11 @@ class IntegrationRun(GeneralizationRun):
     def read(self) -> Atoms:
         """Agree with the partner on terms and records, and code the records in their common order."""
         here = {place: item for place, item in enumerate(self.coded) if place not in self._theirs}
-        needed = {item.name for item in (*self._ownership.key, *here.values())}
-        columns = [item for item in self.engine.columns(self.table) if item.name in needed]
+        names = {item.name for item in (*self._ownership.key, *here.values())}
+        columns = [item for item in self.engine.columns(self.table) if item.name in names]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
         self.rows = read_source(self.engine, self.table, columns, copy=True)
-        key = records.key_text(self.engine, self._ownership.key, self.asked.secret)
+        key = records.key_text(self.engine, self._ownership.key, self.integration.secret)
         table, dictionaries, mine, theirs = self._exchange_terms(here, key)
         records.check_terms(mine, theirs, self.attributes)
         if (mine["records"], mine["order"]) != (theirs["records"], theirs["order"]):
@@ -189,25 +189,25 @@ class IntegrationRun(GeneralizationRun):
         return Atoms(table, tuple(coded[place] for place in sorted(coded)), (), mine["records"])
 
     def _exchange_terms(
-        self, held: Mapping[int, Column], key: Statement
+        self, items: Mapping[int, Column], key: Statement
     ) -> tuple[Table, Mapping[int, Dictionary], records.Terms, records.Terms]:
-        """Put the records in order, say of them and of this party what the partner must know, and hear it."""
-        asked, symbol = self.asked, self.asked.symbol
-        columns = list(held.values())
+        """Put the records in order, and exchange with the partner what each must know of the other."""
+        request, symbol = self.integration, self.integration.symbol
+        columns = list(items.values())
         coded = coded_columns(self.engine, self.rows, columns, None, masked=self.beside_symbol, symbol=symbol)
-        dictionaries = dict(zip(held, coded, strict=True))
+        dictionaries = dict(zip(items, coded, strict=True))
         table, count, order = records.ordered_records(
             self.engine, self.rows, key, dictionaries, shown=self.source
         )
         shared = {place: item for place, item in dictionaries.items() if place not in self._own}
-        rules = (asked.boundary, asked.max_steps, asked.score_bits)
+        rules = (request.boundary, request.max_steps, request.score_bits)
         ties = f"ties within {TIED} go to the first attribute"
         mine = {
             "requirements": messages.digest_of([str(requirement) for requirement in self.requirements]),
             "settings": messages.digest_of([str(self.roles.class_column), symbol, *rules, ties]),
             "owns": self._own,
-            "match": asked.match,
-            "intersect": asked.intersect,
+            "match": request.match,
+            "intersect": request.intersect,
             "records": count,
             "order": order,
             "shared": records.shared_digest(self.engine, table, shared),
@@ -262,15 +262,15 @@ class IntegrationRun(GeneralizationRun):
                 self._compare_leaves(number)
                 loop.report(self.progress)
         self._round, self._stopped = len(loop.state.steps) + 1, loop.state.stopped
-        self.atoms = self._joined()
+        self.atoms = self._join_partners()
         self._tell_deviations(passed_over, loop.state)
         return loop.state
 
     def _exchange_offers(
         self, number: int, step: RefinementStep | None, *, stop: bool
     ) -> tuple[Offer | None, Offer | None, bool]:
-        """Say what the best candidate here is worth, and hear it of the partner's; and whether one stops."""
-        bits, mine = self.asked.score_bits, None
+        """Exchange with the partner what the best candidate of each is worth, and whether one stops."""
+        bits, mine = self.integration.score_bits, None
         measure, other = ("score", "level") if bits is None else ("level", "score")
         fields: dict[str, Any] = {"candidate": step is not None, "stop": stop}
         fields |= dict.fromkeys(("score", "level", "attribute"))
@@ -278,13 +278,13 @@ class IntegrationRun(GeneralizationRun):
             score = step.score if bits is None else level(step.score, bits)
             mine = float(score), step.candidate[0]
             fields |= {measure: score, "attribute": step.candidate[0]}
-        received = self.link.exchange(Message("SCORE", number, fields)).fields
-        stop = stop or received["stop"]
-        if not received["candidate"]:
+        answer = self.link.exchange(Message("SCORE", number, fields)).fields
+        stop = stop or answer["stop"]
+        if not answer["candidate"]:
             return mine, None, stop
-        if received["attribute"] not in self._partners or received[other] is not None:
+        if answer["attribute"] not in self._partners or answer[other] is not None:
             raise impossible("The partner sent a score for what it does not own, or in another measure.")
-        return mine, (float(received[measure]), received["attribute"]), stop
+        return mine, (float(answer[measure]), answer["attribute"]), stop
 
     def _perform(self, number: int, step: RefinementStep) -> None:
         """Specialize an own value, and tell the partner each record's child, from 1; 0 where it stays."""
@@ -306,26 +306,26 @@ class IntegrationRun(GeneralizationRun):
 
     def _follow(self, number: int, theirs: Offer) -> None:
         """Specialize a value of the partner's, as it says, and hold it against what it offered."""
-        (offered, place), bits = theirs, self.asked.score_bits
+        (offer, place), bits = theirs, self.integration.score_bits
         win = self.link.receive("WIN", number)
         attribute, value, children = (win.fields[name] for name in ("attribute", "value", "children"))
         if attribute != place or win.column is None:
             raise impossible("The partner sent a specialization of another column than it had offered.")
-        partner, before = self._partners[attribute], self._loop.state.measured
+        partner, before = self._partners[attribute], self._loop.state.numbers
         child, gain = partner.specialize(value, children, win.column)
         self._measure.split(attribute, child, children)
-        measured = self._measure.state(self._loop.state.cuts)
-        if not bool(self.constraints.valid(measured)):
+        numbers = self._measure.state(self._loop.state.cuts)
+        if not bool(self.constraints.valid(numbers)):
             raise impossible("The partner sent a specialization that breaks a requirement.")
-        loss = float(self._loop.loss.of(attribute, before, measured[None, :])[0])
+        loss = float(self._loop.loss.of(attribute, before, numbers[None, :])[0])
         score = gain / (loss + 1)
-        fair = abs(offered - score) <= SLACK * max(1.0, score)
+        fair = abs(offer - score) <= SLACK * max(1.0, score)
         if bits is not None:
-            fair = offered in [level(score * (1 + slack), bits) for slack in (-SLACK, SLACK)]
+            fair = offer in [level(score * (1 + slack), bits) for slack in (-SLACK, SLACK)]
         if not fair:
             raise impossible("The partner sent a score that the records do not bear out.")
         step = attribute, len(partner.specializations) - 1
-        self._loop.follow(RefinementStep(step, offered if bits is None else score, gain, loss), measured)
+        self._loop.follow(RefinementStep(step, offer if bits is None else score, gain, loss), numbers)
 
     def _compare_leaves(self, number: int) -> None:
         remedy = "Check that both tables hold the same people, and let both run the same version."
@@ -336,12 +336,12 @@ class IntegrationRun(GeneralizationRun):
         if self.link.exchange(Message("DIGEST", number, {"leaves": digest})).fields["leaves"] != digest:
             raise ProtocolError(problem, remedy, reason="digest")
 
-    def _joined(self) -> Atoms:
+    def _join_partners(self) -> Atoms:
         if not self._partners:
             return self.atoms
         partners, atoms = self._partners, self.atoms
-        with registered(self.engine, {f"c{i}": partners[i].shown for i in partners}) as arrived:
-            query = f"SELECT * EXCLUDE (key) FROM {atoms.table} POSITIONAL JOIN {arrived}"
+        with registered(self.engine, {f"c{i}": partners[i].values for i in partners}) as view:
+            query = f"SELECT * EXCLUDE (key) FROM {atoms.table} POSITIONAL JOIN {view}"
             table = self.engine.materialize("joined", query)
         coded = enumerate(atoms.coded)
         sizes = (replace(of, size=len(partners[i].rows)) if i in partners else of for i, of in coded)
@@ -349,13 +349,13 @@ class IntegrationRun(GeneralizationRun):
 
     def _tell_deviations(self, passed_over: Sequence[float | None], state: State) -> None:
         """Measure what comparing by few bits has changed, as far as this party can see it."""
-        bits = self.asked.score_bits
+        bits = self.integration.score_bits
         self._deviations: list[information.Row] = []
         if bits is None:
             return
         pairs = zip(passed_over, state.steps, strict=True)
         better = [(mine, step.score) for mine, step in pairs if mine is not None]
-        factors = [mine / done if done else math.inf for mine, done in better if mine > done * (1 + SLACK)]
+        factors = [mine / best if best else math.inf for mine, best in better if mine > best * (1 + SLACK)]
         worst = max(factors, default=1.0)
         self._deviations = [
             ("steps in which a better candidate was passed over", 0.0, float(len(factors))),
@@ -392,19 +392,19 @@ class IntegrationRun(GeneralizationRun):
         return replace(draft, measures=measures, accept=partial(self._agree, draft), settle=agree)
 
     @property
-    def audited(self) -> Sequence[str]:
+    def audited_columns(self) -> Sequence[str]:
         """Own columns: what is true of the partner's, the partner's audit says."""
         return self._ownership.own
 
     def _agree(self, draft: Draft, rows: exp.Select) -> Sequence[information.Row]:
         """Hold the rows against the own table, and make sure that the partner is to publish the same ones."""
-        measured = draft.accept(rows) if draft.accept is not None else ()
+        measures = draft.accept(rows) if draft.accept is not None else ()
         digest = messages.release_digest(self.engine, rows, str(self._stopped))
         remedy = "Let both run the same version of ppdm-sql; report this if it happens twice."
         problem = "The partner's release is another one, so nothing was published."
         self._compare(self._round, digest, problem, remedy)
-        messages.record(self.engine, self.asked.into, self.link.entries)
-        return measured
+        messages.record(self.engine, self.integration.into, self.link.entries)
+        return measures
 
     def parameters(self) -> dict[str, object]:
         kinds = {self.attributes[place]: partner.recoding for place, partner in self._partners.items()}
@@ -412,20 +412,20 @@ class IntegrationRun(GeneralizationRun):
         parties = ([self.attributes[place] for place in places] for places in (self._own, self._theirs))
         return {
             "recoding": {name: kinds[name] for name in self.attributes},
-            "parties": sorted(parties, key=lambda owned: [*map(self.attributes.index, owned)]),
-            "boundary": self.asked.boundary,
-            "match": self.asked.match,
-            "intersect": self.asked.intersect,
-            "score_bits": self.asked.score_bits,
+            "parties": sorted(parties, key=lambda names: [*map(self.attributes.index, names)]),
+            "boundary": self.integration.boundary,
+            "match": self.integration.match,
+            "intersect": self.integration.intersect,
+            "score_bits": self.integration.score_bits,
         }
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
         """Give the measures that one party can take: before, those of its own columns, and no more."""
         whats = ("class information", "values disclosed", "generalized information loss")
-        seen = {f"{what}: {name}" for what in whats for name in self._ownership.own}
+        own = {f"{what}: {name}" for what in whats for name in self._ownership.own}
         theirs = {f"values disclosed: {self.attributes[place]}" for place in self._theirs}
         rows = [row for row in super().release_measures(outcome) if row[0] not in theirs]
-        return [*self._deviations, *((name, before if name in seen else None, n) for name, before, n in rows)]
+        return [*self._deviations, *((name, before if name in own else None, n) for name, before, n in rows)]
 
 
 class InText(Suppression):

@@ -138,13 +138,13 @@ def ordered_records(
 
 
 def shared_digest(engine: Engine, records: Table, shared: Mapping[int, Dictionary]) -> str:
-    described: list[object] = []
+    content: list[object] = []
     for position, dictionary in shared.items():
         values = bind("two_party/shared_values", tables={"dictionary": dictionary.table})
         ((digest,),) = engine.query(values, step="shared_values")
         codes = sha256(codes_of(engine, records, position).tobytes()).hexdigest()
-        described.append([dictionary.column.name, dictionary.column.type, digest, codes])
-    return digest_of(described)
+        content.append([dictionary.column.name, dictionary.column.type, digest, codes])
+    return digest_of(content)
 
 
 def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32]:
@@ -155,14 +155,14 @@ def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32
 def common_records(
     engine: Engine, source: Table, key: Statement, columns: Sequence[str], digests: NDArray[Any]
 ) -> Table:
-    with registered(engine, {"digest": digests}) as known:
+    with registered(engine, {"digest": digests}) as keys:
         query = sql(
             "SELECT {columns} FROM {source} AS s "
-            "WHERE unhex(left(sha256({key}), {digits})) IN (SELECT digest FROM {known})",
+            "WHERE unhex(left(sha256({key}), {digits})) IN (SELECT digest FROM {keys})",
             columns=[column(name, "s") for name in dict.fromkeys(columns)],
             source=source,
             key=key,
             digits=2 * KEY_BYTES,
-            known=known,
+            keys=keys,
         )
         return engine.materialize("common", query)

@@ -48,8 +48,8 @@ class IntegrateRequest(IntegrateOptions):
 
     def refinement(self) -> GeneralizeRequest:
         both = {item.name for item in fields(GeneralizeRequest)} & {item.name for item in fields(self)}
-        given = {name: getattr(self, name) for name in both}
-        return GeneralizeRequest(**given, score="paper", identifiers=dict.fromkeys(self.key, "drop"))
+        values = {name: getattr(self, name) for name in both}
+        return GeneralizeRequest(**values, score="paper", identifiers=dict.fromkeys(self.key, "drop"))
 
 
 @dataclass(frozen=True)
@@ -67,31 +67,31 @@ class Ownership:
         key = tuple(local[name] for name in resolve_all(request.key, list(local), table=table))
         owns = resolve_all(request.owns, list(local), table=table)
         options = {"taxonomy": request.taxonomies, "range": request.ranges, "suppress": request.suppress}
-        for option, given in options.items():
-            for name in resolve_all(given, list(local), table=table):
+        for option, names in options.items():
+            for name in resolve_all(names, list(local), table=table):
                 if name not in owns:
                     raise ColumnRoleError(
                         f"Column {name!r} is named by --{option}, but not by --owns.",
                         "Only the party that owns a column says how it is masked.",
                     )
-        asked = parse_all(request.require)
-        for requirement in asked:
+        requirements = parse_all(request.require)
+        for requirement in requirements:
             _refuse_model(requirement)
-        spelled = {name.lower(): name for name in reversed(owns)} | {name: name for name in owns}
-        named = [name for requirement in asked for name in requirement.attributes]
-        grouping = [spelled.get(name, spelled.get(name.lower(), name)) for name in named]
-        sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
+        own_spelling = {name.lower(): name for name in reversed(owns)} | {name: name for name in owns}
+        attributes = [name for requirement in requirements for name in requirement.attributes]
+        grouping = [own_spelling.get(name, own_spelling.get(name.lower(), name)) for name in attributes]
+        sensitive = [name for requirement in requirements for name in requirement.sensitive_columns]
         described = {name: local[name] if name in owns else Column(name, "VARCHAR") for name in grouping}
         for name in (*sensitive, request.class_column):
             try:
-                held = resolve(name, list(local), table=table)
+                own_name = resolve(name, list(local), table=table)
             except UnknownColumn as error:
                 raise UnknownColumn(
                     f"Table {table} has no column {name!r}, and both parties must hold the class and the "
                     "sensitive columns.",
                     error.remedy,
                 ) from None
-            described[held] = local[held]
+            described[own_name] = local[own_name]
         described |= {item.name: item for item in key}
         own = tuple(name for name in dict.fromkeys(grouping) if name in owns)
         return cls(key, own, tuple(name for name in owns if name not in own), described)

@@ -208,7 +208,7 @@ def test_a_taxonomy_stays_whole_and_no_label_is_shown_for_what_is_left_out(
 
 def kept_where(condition: str) -> Any:
     """Let the method keep the atoms of good classes only where a condition holds."""
-    honest = outcome._kept
+    honest = outcome._kept_rows
 
     def dishonest(engine: Any, atoms: Any, *rest: Any) -> Any:
         table, _ = honest(engine, atoms, *rest)
@@ -216,7 +216,7 @@ def kept_where(condition: str) -> Any:
         ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {changed}", step="records")
         return changed, records
 
-    return mock.patch.object(outcome, "_kept", dishonest)
+    return mock.patch.object(outcome, "_kept_rows", dishonest)
 
 
 def with_one_more_value() -> Any:

@@ -106,7 +106,7 @@ def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[s
     decided: list[int] = []
 
     def perform(self: Refinement, most: int | None, performed: Any = Refinement._perform_decided) -> None:
-        decided.append(len(self._decided))
+        decided.append(len(self._decisions))
         performed(self, most)
 
     for seed in (1, 2):

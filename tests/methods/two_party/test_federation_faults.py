@@ -51,7 +51,7 @@ from ppdm_sql.methods.two_party.connection import (
     AGREED,
     HEAD,
     MESSAGE,
-    MOST_TOLD,
+    MOST_NOTICES,
     STOP,
     Address,
     Line,
@@ -488,7 +488,7 @@ def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair:
 
     def calls(listening: str) -> None:
         port = int(listening.split(":")[1].split()[0])
-        for _ in range(MOST_TOLD + 3):
+        for _ in range(MOST_NOTICES + 3):
             socket.create_connection((HOST, port), timeout=5).close()
 
     place, side = Address(HOST, 0), pair[0]
@@ -498,7 +498,7 @@ def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair:
     ):
         pass
     refused = f"A caller from {HOST} was refused: it hung up before it had shown a certificate."
-    assert told == [refused] * MOST_TOLD + ["3 more callers were refused."]
+    assert told == [refused] * MOST_NOTICES + ["3 more callers were refused."]
 
 
 def test_a_second_caller_is_not_answered(pair: tuple[Side, Side]) -> None:
