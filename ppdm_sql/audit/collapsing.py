@@ -24,7 +24,7 @@ from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, joined, lit
 from ppdm_sql.engine.types import Kind, has_enum, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidSource, no_records
 from ppdm_sql.privacy import PopulationTable, Requirement
-from ppdm_sql.privacy.level import labelled, sources
+from ppdm_sql.privacy.level import label_expressions, sources
 
 
 class Collapsed:
@@ -64,7 +64,7 @@ class Collapsed:
             check_persons(engine, table, person)
         types = dict(engine.columns(table))
         values = exact_values(engine, table, [Column(name, types[name]) for name in names])
-        labels = labelled(engine, table, values, columns, types)
+        labels = label_expressions(engine, table, values, columns, types)
         coded = {code: labels[name] for name, code in self._codes.items()}
         self.atoms = _atoms(engine, table, coded, rows.count, [values[name] for name in person])
 

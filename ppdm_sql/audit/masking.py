@@ -32,7 +32,7 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql
 from ppdm_sql.privacy import Counts, Requirement
-from ppdm_sql.privacy.level import labelled, over_labels, sources
+from ppdm_sql.privacy.level import label_expressions, over_labels, sources
 from ppdm_sql.taxonomy.building import counted as number_of
 
 
@@ -271,7 +271,7 @@ def _labelled(
     types = dict(engine.columns(source))
     names = [name for name in columns if name not in masked]
     exact = exact_values(engine, source, [Column(name, types[name]) for name in sources(names)])
-    plain = labelled(engine, source, exact, names, types)
+    plain = label_expressions(engine, source, exact, names, types)
     joins, values = list[Statement](), list[Sql]()
     for place, name in enumerate(columns):
         if (item := masked.get(name)) is not None:

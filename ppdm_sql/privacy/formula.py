@@ -64,7 +64,7 @@ class ValueCounts:
         A value that the group lacks must add nothing.
         """
         if self.listed:
-            return f"coalesce(list_sum(list_sort({self._listed(names, term)})), 0)"
+            return f"coalesce(list_sum(list_sort({self._transform_list(names, term)})), 0)"
         return sum_of(self._terms(names, term, totals))
 
     def most(self, names: Columns, term: Term, totals: Sequence[int] | None = None) -> str:
@@ -73,7 +73,7 @@ class ValueCounts:
         A value that it lacks must have no larger one.
         """
         if self.listed:
-            return f"list_max({self._listed(names, term)})"
+            return f"list_max({self._transform_list(names, term)})"
         terms = self._terms(names, term, totals)
         return f"greatest({', '.join(terms)})" if terms else "NULL::DOUBLE"
 
@@ -87,10 +87,10 @@ class ValueCounts:
         """Give the SQL of the records of the values that are most frequent in a group, so many of them."""
         counts = f"[{', '.join(names[v] for v in self.columns)}]"
         if self.listed:
-            counts = self._listed(names, lambda n, _: n)
+            counts = self._transform_list(names, lambda n, _: n)
         return f"list_sum(list_reverse_sort({counts})[1:{number}])"
 
-    def _listed(self, names: Columns, term: Term) -> str:
+    def _transform_list(self, names: Columns, term: Term) -> str:
         return f"list_transform({names[self.columns[0]]}, lambda x: {term('x.n', 'x.q')})"
 
     def _terms(self, names: Columns, term: Term, totals: Sequence[int] | None) -> list[str]:

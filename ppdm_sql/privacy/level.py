@@ -85,13 +85,13 @@ class HierarchyLevel:
 
     def __str__(self) -> str:
         named_so = _RULE.match(self.path) or _LEVEL.match(self.path)
-        quoted = "'" + self.path.replace("'", "''") + "'"
-        return f"{quoted if named_so else quote_value(self.path)} level {self.number}"
+        text = "'" + self.path.replace("'", "''") + "'"
+        return f"{text if named_so else quote_value(self.path)} level {self.number}"
 
     def recorded(self) -> tuple[str, str]:
         """Say where the file is, and what it holds."""
-        known, *digests = self.record or (self.path,)
-        place = known if os.path.isfile(known) else self.path
+        path, *digests = self.record or (self.path,)
+        place = path if os.path.isfile(path) else self.path
         try:
             if not os.path.isfile(place):  # a pipe or a device has no end
                 raise OSError
@@ -126,10 +126,10 @@ class HierarchyLevel:
                 f"The hierarchy {said(self.path)} has no level {self.number}.",
                 f"Give a level from 1 to {most}: level 1 is the cell after the value.",
             )
-        numbered = """
+        query = """
 SELECT v.value, row_number() OVER () - 1 AS code
 FROM (SELECT DISTINCT {v} AS value FROM {rows} AS s WHERE {v} IS NOT NULL) AS v"""
-        dictionary = engine.materialize("level_values", sql(numbered, v=value, rows=rows))
+        dictionary = engine.materialize("level_values", sql(query, v=value, rows=rows))
         text = kind_of(of.type) in (Kind.TEXT, Kind.ENUM)
         leaves = leaf_codes(engine, dictionary, taxonomy, column=of.name, text=text).tolist()
         if missing := sum(leaf < 0 for leaf in leaves):
@@ -165,8 +165,8 @@ def as_recorded(requirement: Requirement, record: Mapping[str, Sequence[str]]) -
     level = requirement.level
     if not isinstance(level, HierarchyLevel) or level.path not in record:
         return requirement
-    known = replace(level, record=tuple(record[level.path]))
-    return cast("Requirement", replace(cast(Any, requirement), level=known))
+    level = replace(level, record=tuple(record[level.path]))
+    return cast("Requirement", replace(cast(Any, requirement), level=level))
 
 
 def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement:
@@ -196,17 +196,17 @@ def with_labels(names: Iterable[str], columns: Iterable[Column]) -> list[Column]
     return [*columns, *(Column(name, name.level.type) for name in labels)]
 
 
-def labelled(
+def label_expressions(
     engine: Engine, rows: Table, values: Mapping[str, Sql], names: Iterable[str], types: Mapping[str, str]
 ) -> dict[str, Sql]:
     """Give what to read of ``rows s`` for some names: the values of columns, or the labels made of them."""
 
-    def shown(name: str) -> Sql:
+    def expression(name: str) -> Sql:
         if not isinstance(name, LabelColumn):
             return values[name]
         return name.level.label(engine, rows, values[name.source], Column(name.source, types[name.source]))
 
-    return {name: shown(name) for name in names}
+    return {name: expression(name) for name in names}
 
 
 def read_level(reader: Reader) -> AnyLevel | None:

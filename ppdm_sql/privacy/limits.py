@@ -7,7 +7,7 @@ from fractions import Fraction
 
 MOST_RECORDS = 10**15
 """More records than any table has; floating point holds every whole number up to it."""
-MOST_ASKED = 10**30
+HIGHEST_LIMIT = 10**30
 """Limits of records or values above it are refused."""
 SHARES = 10**18
 """Largest denominator of the limit of a share: exact for every table of so many records."""

@@ -68,16 +68,16 @@ def percent(share: Fraction) -> str:
     return number_text(share) if "/" in text else f"{text}%"
 
 
-def read_share(given: Number, option: str, within: str = "") -> Fraction:
+def read_share(value: Number, option: str, within: str = "") -> Fraction:
     """Read a share, exactly."""
-    text = str(given).strip()
+    text = str(value).strip()
     remedy = f"Write it as {option} 5% or 0.05."
     try:
         if _HUGE.search(text):
             raise ValueError
         share = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
-        raise InvalidOption(f"{option} {said(given)} is not a share.", remedy) from None
+        raise InvalidOption(f"{option} {said(value)} is not a share.", remedy) from None
     at_an_end = (share == 0 and "[" in within) or (share == 1 and "]" in within)
     if within and not (0 < share < 1 or at_an_end):
         if 1 <= share < 100 and "%" not in text:

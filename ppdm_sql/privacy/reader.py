@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from unicodedata import combining, east_asian_width
 
 from ppdm_sql.errors import RequirementSyntaxError
-from ppdm_sql.privacy.limits import MOST_ASKED
+from ppdm_sql.privacy.limits import HIGHEST_LIMIT
 from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value, quote_name
 
 _Item = TypeVar("_Item")
@@ -23,12 +23,12 @@ _Item = TypeVar("_Item")
 AT_LEAST, AT_MOST = re.compile(">=|≥"), re.compile("<=|≤")
 ON, OF, IN = (re.compile(rf"{word}(?![\w$])", re.IGNORECASE) for word in ("on", "of", "in"))
 OPEN, CLOSE, EQUALS, COMMA = map(re.compile, (r"\(", r"\)", "=", ","))
-UNLIMITED = Fraction(MOST_ASKED)
+UNLIMITED = Fraction(HIGHEST_LIMIT)
 """The limit of what is only measured, where no number is kept by every table; no text can ask for it."""
 
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
-_LISTED = re.compile(r'"(?:[^"]|"")*+"|[^\s,"](?:[^,"]*[^\s,"])?')
+_LIST_NAME = re.compile(r'"(?:[^"]|"")*+"|[^\s,"](?:[^,"]*[^\s,"])?')
 _VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
 _GLUED = re.compile(r"""[^\s,;()"<>=≤≥→]+""")
 _WORDS = re.compile(r"""(?!(?:on|of|in|by)\b)(?:(?!->)[^\s,;()'"<>=≤≥→])+""", re.IGNORECASE)
@@ -97,11 +97,11 @@ class Reader:
         return _inside(name)
 
     def names(self) -> tuple[str, ...]:
-        return self._listed(self.name)
+        return self._items(self.name)
 
     def only_names(self) -> tuple[str, ...]:
         """Read names up to the end: whatever stands between commas, in double quotes if it holds one."""
-        names = self._listed(lambda: _inside(self.expect(_LISTED, "a column name")))
+        names = self._items(lambda: _inside(self.expect(_LIST_NAME, "a column name")))
         self.end("',' or the end")
         return names
 
@@ -113,9 +113,9 @@ class Reader:
         return None if value.lower() == "null" else value
 
     def values(self) -> tuple[Value, ...]:
-        return self._listed(self.value)
+        return self._items(self.value)
 
-    def _listed(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:
+    def _items(self, read: Callable[[], _Item]) -> tuple[_Item, ...]:
         items = [read()]
         while self.accept(COMMA):
             items.append(read())
@@ -247,21 +247,21 @@ class PopulationTable:
         return self.name if self.weights is None else f"{self.name}({quote_name(self.weights)})"
 
 
-def weighted(given: Any) -> tuple[Any, str | None]:
+def weighted(source: Any) -> tuple[Any, str | None]:
     """Part a table or file from the count column in parentheses behind it; frames have none."""
-    for opened in OPEN.finditer(given, 1) if isinstance(given, str) else ():
+    for opening in OPEN.finditer(source, 1) if isinstance(source, str) else ():
         with suppress(RequirementSyntaxError):
-            weights = Reader(given[opened.start() :], "citizens(n)").weights()
-            return given[: opened.start()].rstrip(), weights
-    return given, None
+            weights = Reader(source[opening.start() :], "citizens(n)").weights()
+            return source[: opening.start()].rstrip(), weights
+    return source, None
 
 
-def sized(given: Any) -> tuple[Any, str | int | None]:
+def sized(source: Any) -> tuple[Any, str | int | None]:
     """Take a number for that of the persons in a population; else part a table from its count column.
 
     Example:
         >>> sized("48000"), sized("citizens(n)")
         ((None, 48000), ('citizens', 'n'))
     """
-    is_number = isinstance(given, int | str) and re.fullmatch(r"\s*[0-9]{1,18}\s*", str(given))
-    return (None, int(given)) if is_number else weighted(given)
+    is_number = isinstance(source, int | str) and re.fullmatch(r"\s*[0-9]{1,18}\s*", str(source))
+    return (None, int(source)) if is_number else weighted(source)

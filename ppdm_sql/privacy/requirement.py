@@ -18,7 +18,7 @@ from ppdm_sql.engine.names import resolve as resolve_name
 from ppdm_sql.engine.names import resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownValue, some
 from ppdm_sql.privacy.level import AnyLevel, read_level
-from ppdm_sql.privacy.limits import MOST_ASKED
+from ppdm_sql.privacy.limits import HIGHEST_LIMIT
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 from ppdm_sql.privacy.reader import AT_LEAST, AT_MOST, OF, ON, PopulationTable, Reader
 
@@ -211,7 +211,7 @@ class Requirement(ABC):
         """Give the number that a table is judged by, of the lowest and the highest of its classes."""
         return lowest if self.worst == "min" else highest
 
-    def undefined(self, reached: float) -> InvalidSource | None:
+    def undefined(self, number: float) -> InvalidSource | None:
         """Say why a table has no such number, where what was reached tells that."""
         return None
 
@@ -231,7 +231,7 @@ class Requirement(ABC):
         return self.against_words.format(self.scale * number, self.scale * limit)
 
     @abstractmethod
-    def unmet(self, reached: float) -> tuple[str, str]:
+    def unmet(self, number: float) -> tuple[str, str]:
         """Say what is still so with every value masked, and what to ask for instead."""
 
 
@@ -332,25 +332,25 @@ Asked = Requirement | Measure
 """What an audit can be asked."""
 
 
-def requirement_of(asked: Asked) -> Requirement:
+def requirement_of(item: Asked) -> Requirement:
     """Give the requirement; that of a measure holds on every table."""
-    return asked.of if isinstance(asked, Measure) else asked
+    return item.of if isinstance(item, Measure) else item
 
 
 def check_reachable(name: str, limit: int | Fraction) -> None:
     """Refuse a number that no table can reach."""
-    if limit > MOST_ASKED:
+    if limit > HIGHEST_LIMIT:
         raise InvalidOption(
             f"No table is large enough for the {name} that is asked for.",
             f"Give a number such as {name} >= 4.",
         )
 
 
-def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Asked:
+def resolve_measure(item: Asked, columns: Sequence[str], *, table: str) -> Asked:
     """Do as :func:`resolve` for what may have no limit."""
-    if isinstance(asked, Measure):
-        return Measure(resolve(asked.of, columns, table=table))
-    return resolve(asked, columns, table=table)
+    if isinstance(item, Measure):
+        return Measure(resolve(item.of, columns, table=table))
+    return resolve(item, columns, table=table)
 
 
 def refuse_populations(requirements: Iterable[Requirement]) -> None:
@@ -376,9 +376,9 @@ _MOST = 5
 
 def said_absent(column: str, values: Sequence[Value]) -> str:
     """Say which protected values a column does not hold, as the user wrote them."""
-    named = some(["NULL" if value is None else repr(value) for value in values], _MOST)
+    texts = some(["NULL" if value is None else repr(value) for value in values], _MOST)
     plural = "s" if len(values) > 1 else ""
-    return f"Column {column!r} does not hold the protected value{plural} {named}."
+    return f"Column {column!r} does not hold the protected value{plural} {texts}."
 
 
 def unknown_value(column: str, values: Sequence[Value]) -> UnknownValue:

@@ -68,7 +68,7 @@ from ppdm_sql.methods.top_down.request import (
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
 from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
-from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
+from ppdm_sql.privacy.level import label_expressions, over_labels, sources, with_labels
 from ppdm_sql.privacy.requirement import refuse_populations
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
@@ -337,7 +337,7 @@ class RefinementRun(Run[State]):
             return self.rows
         types = {item.name: item.type for item in self.columns.values()}
         values = {name: column(name, "s") for name in sources(self._labels)}
-        expressions = labelled(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
+        expressions = label_expressions(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
         labels = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in expressions.items()]
         return self.engine.overlay(sql("SELECT *, {labels} FROM {rows} AS s", labels=labels, rows=self.rows))
 

@@ -40,7 +40,7 @@ def parse(text: str | Requirement) -> Requirement:
     """Read one requirement; one that is read already is given back as it is."""
     if isinstance(text, Requirement):
         return text
-    return _read(_reader(text))
+    return _read_requirement(_reader(text))
 
 
 def parse_measure(text: str | Asked) -> Asked:
@@ -49,17 +49,17 @@ def parse_measure(text: str | Asked) -> Asked:
         return text
     reader = _reader(text)
     reader.limitless = True
-    requirement = _read(reader)
+    requirement = _read_requirement(reader)
     return requirement if reader.limited else Measure(requirement)
 
 
 def _reader(text: object) -> Reader:
     if not isinstance(text, str):
         raise InvalidOption(f"A requirement is a text, not {kind_of(text)}.", f"Write it as {_EXAMPLE!r}.")
-    return Reader(text, _EXAMPLE if "->" in text else _attempted(text))
+    return Reader(text, _EXAMPLE if "->" in text else _nearest_example(text))
 
 
-def _attempted(text: str) -> str:
+def _nearest_example(text: str) -> str:
     """Give the example of the model that is named as it is elsewhere, such as ``5-anonymity``."""
     for model in models():
         if model.other_spelling is not None and re.search(model.other_spelling, text, re.IGNORECASE):
@@ -67,22 +67,22 @@ def _attempted(text: str) -> str:
     return _EXAMPLE
 
 
-def _read(reader: Reader) -> Requirement:
+def _read_requirement(reader: Reader) -> Requirement:
     """Let the model read that the text opens like; the last one reads anything, or says what is wrong."""
     return next(r for model in models() if (r := model.read(reader)) is not None)
 
 
 def parse_all(texts: Iterable[str | Requirement]) -> tuple[Requirement, ...]:
     """Read several requirements, in the order given; a single text counts as a list of one."""
-    return tuple(map(parse, _listed(texts)))
+    return tuple(map(parse, _as_list(texts)))
 
 
 def parse_measures(texts: Iterable[str | Asked]) -> tuple[Asked, ...]:
     """Read several requirements, which may have no limit, in the order given; a text is a list of one."""
-    return tuple(map(parse_measure, _listed(texts)))
+    return tuple(map(parse_measure, _as_list(texts)))
 
 
-def _listed(texts: Any) -> Iterable[Any]:
+def _as_list(texts: Any) -> Iterable[Any]:
     if isinstance(texts, str | Requirement | Measure):
         return (texts,)
     if not isinstance(texts, (Sequence, AbstractSet, Iterator)):  # a frame is a list of something, too

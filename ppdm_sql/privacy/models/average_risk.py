@@ -66,7 +66,7 @@ class AverageRisk(ClassRequirement):
     def against(self, number: float, limit: float) -> str:
         return f"an average risk of {100 * number:.4g}% of {percent(self.risk)}"
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        still = f"the average risk is still {100 * reached:.4g}%."
-        least = rounded_up(round(100 * reached, 9), 1000)  # a sum of fractions may lie a little above itself
+    def unmet(self, number: float) -> tuple[str, str]:
+        still = f"the average risk is still {100 * number:.4g}%."
+        least = rounded_up(round(100 * number, 9), 1000)  # a sum of fractions may lie a little above itself
         return still, f"Ask for an average risk of at least {least:g}%"

@@ -75,9 +75,9 @@ class BetaLikeness(DistributionRequirement):
 
         return Formula(self.worst, ("n", *values.columns), of_class)
 
-    def _gain(self, held: str, size: str, total: str, records: int) -> str:
+    def _gain(self, count: str, size: str, total: str, records: int) -> str:
         """Give the SQL of one value's gain; one division of whole numbers, so that it is rounded once."""
-        gain = f"({held} * {records} - {total} * {size}) / nullif({size} * {total}, 0)"
+        gain = f"({count} * {records} - {total} * {size}) / nullif({size} * {total}, 0)"
         if self.kind == "basic":
             return gain
         own_limit = f"ln({records} / {total}) * {1 - _SLACK!r}::DOUBLE"
@@ -94,7 +94,7 @@ class BetaLikeness(DistributionRequirement):
         values = {**fraction("beta", beta), "enhanced": self.kind == "enhanced"}
         return AuditStep("beta_likeness", ("cells", "value_totals"), values)
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        still = f"a value still gains {reached:.4g} in a class."
+    def unmet(self, number: float) -> tuple[str, str]:
+        still = f"a value still gains {number:.4g} in a class."
         # Where the enhanced kind's own limit is broken, no larger beta helps; to ask for the basic kind does.
-        return still, f"Ask for the basic kind with beta >= {rounded_up(reached, 1000):g}"
+        return still, f"Ask for the basic kind with beta >= {rounded_up(number, 1000):g}"

@@ -83,10 +83,10 @@ class DeltaDisclosure(DistributionRequirement):
         values = {**fraction("ratio", ratio), "limited": self.delta < UNLIMITED}
         return AuditStep("delta_disclosure", ("cells", "value_totals"), values)
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        if math.isinf(reached):
+    def unmet(self, number: float) -> tuple[str, str]:
+        if math.isinf(number):
             return (
                 "a class still lacks a value of the column, which no delta allows.",
                 "Ask for beta or t instead, which allow it",
             )
-        return f"delta of a class is still {reached:.4g}.", f"Ask for delta >= {rounded_up(reached, 1000):g}"
+        return f"delta of a class is still {number:.4g}.", f"Ask for delta >= {rounded_up(number, 1000):g}"

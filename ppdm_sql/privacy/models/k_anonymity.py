@@ -63,6 +63,6 @@ class KAnonymity(ClassRequirement):
     def audit_step(self, table: Audited) -> AuditStep:
         return AuditStep("k_anonymity", ("classes",), {"k": self.k})
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        still = f"the smallest class still has only {reached:.0f} records."
-        return still, f"Ask for k <= {reached:.0f}"
+    def unmet(self, number: float) -> tuple[str, str]:
+        still = f"the smallest class still has only {number:.0f} records."
+        return still, f"Ask for k <= {number:.0f}"

@@ -66,11 +66,11 @@ class KMap(PopulationRequirement):
     def audit_step(self, table: Audited) -> AuditStep:
         return AuditStep("k_anonymity", ("classes",), {"k": self.k})
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        if reached == 0:
+    def unmet(self, number: float) -> tuple[str, str]:
+        if number == 0:
             return (
                 f"the population {self.everybody.name} lacks a class of the table.",
                 "Give a population that every record of the table belongs to, with its columns coded alike",
             )
-        still = f"the smallest class has only {reached:.0f} records of the population."
-        return still, f"Ask for k-map <= {reached:.0f}"
+        still = f"the smallest class has only {number:.0f} records of the population."
+        return still, f"Ask for k-map <= {number:.0f}"

@@ -123,8 +123,8 @@ class LDiversity(DistributionRequirement):
     def measured(self) -> str:
         return "fewest values" if self.kind == "distinct" else "smallest entropy l"
 
-    def unmet(self, reached: float) -> tuple[str, str]:
+    def unmet(self, number: float) -> tuple[str, str]:
         if self.kind == "distinct":
-            return f"a class still has only {reached:.0f} different values.", f"Ask for l <= {reached:.0f}"
-        still = f"the entropy of a class still allows only l = {reached:.4g}."
-        return still, f"Ask for l <= {math.floor(reached * 1000) / 1000:g}"
+            return f"a class still has only {number:.0f} different values.", f"Ask for l <= {number:.0f}"
+        still = f"the entropy of a class still allows only l = {number:.4g}."
+        return still, f"Ask for l <= {math.floor(number * 1000) / 1000:g}"

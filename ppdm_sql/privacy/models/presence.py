@@ -115,9 +115,9 @@ class DeltaPresence(PopulationRequirement):
             return lowest
         return highest
 
-    def undefined(self, reached: float) -> InvalidSource | None:
+    def undefined(self, number: float) -> InvalidSource | None:
         """Refuse a table with records that the population lacks: they cannot be a share of it."""
-        if not math.isinf(reached):
+        if not math.isinf(number):
             return None
         return InvalidSource(
             f"The population {self.everybody.name} lacks classes of the table on "
@@ -129,9 +129,9 @@ class DeltaPresence(PopulationRequirement):
     def measured(self) -> str:
         return "smallest presence" if self.worst == "min" else "largest presence"
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        still = f"its presence is still {100 * reached:.4g}%."
+    def unmet(self, number: float) -> tuple[str, str]:
+        still = f"its presence is still {100 * number:.4g}%."
         if self.worst == "min":
-            most = math.floor(round(100_000 * reached, _DECIMALS)) / 1000
+            most = math.floor(round(100_000 * number, _DECIMALS)) / 1000
             return still, f"Ask for a presence of at least {most:g}% and no more"
-        return still, f"Ask for a presence up to {rounded_up(round(100 * reached, _DECIMALS), 1000):g}%"
+        return still, f"Ask for a presence up to {rounded_up(round(100 * number, _DECIMALS), 1000):g}%"

@@ -98,10 +98,10 @@ class RecursiveDiversity(DistributionRequirement):
         values = {**fraction("c", c), "l": self.l, "limited": self.c < UNLIMITED}
         return AuditStep("recursive_diversity", ("cells",), values)
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        if math.isinf(reached):
+    def unmet(self, number: float) -> tuple[str, str]:
+        if math.isinf(number):
             return f"a class still has fewer than {self.l} different values.", "Ask for a smaller l"
         still = (
-            f"the most frequent value of a class is still {reached:.4g} times as frequent as the rarer ones."
+            f"the most frequent value of a class is still {number:.4g} times as frequent as the rarer ones."
         )
-        return still, f"Ask for c = {rounded_up(reached, 1000) + 0.001:g}"
+        return still, f"Ask for c = {rounded_up(number, 1000) + 0.001:g}"

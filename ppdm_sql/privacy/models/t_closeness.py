@@ -88,9 +88,9 @@ class TCloseness(DistributionRequirement):
     def against(self, number: float, limit: float) -> str:
         return f"{100 * number:.4g}% of {100 * limit:.4g}%"
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        still = f"the distance of a class is still {reached:.4g}."
-        return still, f"Ask for t >= {rounded_up(reached, 1000):g}"
+    def unmet(self, number: float) -> tuple[str, str]:
+        still = f"the distance of a class is still {number:.4g}."
+        return still, f"Ask for t >= {rounded_up(number, 1000):g}"
 
 
 def _equal_distance(values: ValueCounts) -> Formula:

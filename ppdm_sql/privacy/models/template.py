@@ -124,9 +124,9 @@ class Template(OfLevel):
         """The threshold of each protected value stands beside it."""
         return AuditStep("confidences", ("cells", "protected_values"))
 
-    def unmet(self, reached: float) -> tuple[str, str]:
-        least = rounded_up(100 * reached, 10)
-        still = f"its confidence is still {100 * reached:.2f}%."
+    def unmet(self, number: float) -> tuple[str, str]:
+        least = rounded_up(100 * number, 10)
+        still = f"its confidence is still {100 * number:.2f}%."
         return still, f"Ask for a threshold of at least {least:g}%, protect fewer values"
 
 
@@ -186,11 +186,11 @@ def _first_cover(part: Template, templates: Iterable[Template]) -> Template | No
     return next((by for by in templates if _follows(part, by)), None)
 
 
-def _covers(template: Template, kept: Sequence[Template]) -> list[Template]:
+def _covers(template: Template, others: Sequence[Template]) -> list[Template]:
     """Give the templates from which this one follows: one that suffices, or else one per value."""
     parts = template.split()
-    whole = [by for by in kept if all(_follows(part, by) for part in parts)]
-    return list(dict.fromkeys(whole[:1] or [by for part in parts if (by := _first_cover(part, kept))]))
+    whole = [by for by in others if all(_follows(part, by) for part in parts)]
+    return list(dict.fromkeys(whole[:1] or [by for part in parts if (by := _first_cover(part, others))]))
 
 
 def _follows(part: Template, by: Template) -> bool:
