@@ -33,7 +33,7 @@ from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.privacy.level import label_expressions, over_labels, sources
-from ppdm_sql.taxonomy.building import counted as number_of
+from ppdm_sql.taxonomy.building import several
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         drawn = misdrawn_nodes(engine, promise.trees, columns)
         numbered = [] if promise.person is None else [promise.person.name]
         strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
-    nodes, are = number_of(drawn, "node"), "is" if drawn == 1 else "are"
+    nodes, are = several(drawn, "node"), "is" if drawn == 1 else "are"
     faults = [
         (to_show != of_release, "records show what the source does not say of them"),
-        (recorded, f"the cut of {number_of(recorded, 'value')} is recorded otherwise"),
+        (recorded, f"the cut of {several(recorded, 'value')} is recorded otherwise"),
         (drawn, f"{nodes} of the taxonomies {are} recorded otherwise"),
     ]
     refuse([words for wrong, words in faults if wrong] + strangers, "The masked rows are")

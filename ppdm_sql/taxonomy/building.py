@@ -44,7 +44,7 @@ def tree_of_paths(
         raise InvalidOption("The taxonomy has no rows.", "Give it a row for each value.")
     if len({path[-1] for _, path in paths}) != 1 or all(len(path) == 1 for _, path in paths):
         paths = [(number, path if path[-1] == root else [*path, root]) for number, path in paths]
-    returning = {number: _repeated(path)[0] for number, path in paths if len(set(path)) < len(path)}
+    returning = {number: _repetitions(path)[0] for number, path in paths if len(set(path)) < len(path)}
     _refuse_labels(returning, where, "a label", "stands there twice, with others between.", named=named)
     parents, first, bad = dict[str, str](), dict[str, int](), dict[int, str]()
     for number, path in paths:
@@ -57,7 +57,7 @@ def tree_of_paths(
     groups = set(parents.values())
     clashing = {number: path[0] for number, path in paths if path[0] in groups}
     _refuse_labels(clashing, where, "the first label", "is a group elsewhere.", named=named)
-    return _numbered(paths[0][1][-1], _children(parents.items()))
+    return _number_nodes(paths[0][1][-1], _children(parents.items()))
 
 
 def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
@@ -68,31 +68,31 @@ def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
     parents = dict(distinct)
     missing = sum(child is None for child, _ in distinct)
     if missing:
-        raise InvalidOption(f"The taxonomy has {counted(missing, 'row')} without a child.", "Fill them in.")
+        raise InvalidOption(f"The taxonomy has {several(missing, 'row')} without a child.", "Fill them in.")
     if len(parents) < len(distinct):
-        twice = _repeated([child for child, _ in distinct])
+        twice = _repetitions([child for child, _ in distinct])
         raise InvalidOption(
-            f"The taxonomy has {counted(len(twice), 'node')} with more than one parent: {_named(twice)}.",
+            f"The taxonomy has {several(len(twice), 'node')} with more than one parent: {_first_of(twice)}.",
             _ONE_PLACE,
         )
-    named = (child for child, parent in parents.items() if parent is None)
-    roots = dict.fromkeys((*named, *(p for p in parents.values() if p is not None and p not in parents)))
+    own_roots = (child for child, parent in parents.items() if parent is None)
+    roots = dict.fromkeys((*own_roots, *(p for p in parents.values() if p is not None and p not in parents)))
     if len(roots) != 1:
         raise InvalidOption(
             f"The taxonomy has {len(roots)} roots.",
             "Give the parent NULL to one row, and to every other row a parent that is a child itself.",
         )
     children = _children((child, parent) for child, parent in parents.items() if parent is not None)
-    reached = list(roots)
-    for node in reached:
-        reached.extend(children.get(node, ()))
-    lost = len({*parents, *roots}) - len(reached)
-    if lost:
+    nodes = list(roots)
+    for node in nodes:
+        nodes.extend(children.get(node, ()))
+    unreachable = len({*parents, *roots}) - len(nodes)
+    if unreachable:
         raise InvalidOption(
-            f"The taxonomy has {counted(lost, 'node')} in a cycle, or below one.",
+            f"The taxonomy has {several(unreachable, 'node')} in a cycle, or below one.",
             "Give one node of the cycle a parent outside it.",
         )
-    return _numbered(reached[0], children)
+    return _number_nodes(nodes[0], children)
 
 
 def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
@@ -110,12 +110,12 @@ def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
     labels = [*mapping, *(child for child, _ in edges)]
     if not all(isinstance(label, str) for label in labels):
         raise InvalidOption("A label of the mapping is not a text.", "Write numbers as '1', '2'.")
-    repeated = _repeated(labels)
-    if repeated:
+    twice = _repetitions(labels)
+    if twice:
         raise InvalidOption(
-            f"The mapping repeats {counted(len(repeated), 'label')}: {_named(repeated)}.", _ONE_PLACE
+            f"The mapping repeats {several(len(twice), 'label')}: {_first_of(twice)}.", _ONE_PLACE
         )
-    return _numbered(next(iter(mapping)), _children(edges))
+    return _number_nodes(next(iter(mapping)), _children(edges))
 
 
 def _inside(below: Any) -> list[tuple[Any, Any]]:
@@ -129,18 +129,18 @@ def _inside(below: Any) -> list[tuple[Any, Any]]:
     raise InvalidOption("What stands below a group is neither a mapping nor a list.", 'Write ["a", "b"].')
 
 
-def counted(number: int, what: str) -> str:
+def several(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _named(labels: Sequence[str]) -> str:
+def _first_of(labels: Sequence[str]) -> str:
     """Name the first of some labels, cut where it is long, with no control characters."""
     first, more = labels[0], len(labels) - 1
     text = said(first if len(first) <= _LONGEST else f"{first[:_LONGEST]}...")
     return text + (f" and {more} more" if more else "")
 
 
-def _repeated(labels: Iterable[str]) -> list[str]:
+def _repetitions(labels: Iterable[str]) -> list[str]:
     return [label for label, times in Counter(labels).items() if times > 1]
 
 
@@ -157,7 +157,7 @@ def _path(number: int, row: Sequence[str], where: str) -> list[str]:
 def _refuse_labels(labels: Mapping[int, str], where: str, label: str, fault: str, *, named: bool) -> None:
     """Refuse rows, if there are any, for a label in each that stands elsewhere, too."""
     numbers = sorted(labels)
-    names = _named(list(dict.fromkeys(labels[n] for n in numbers))) if named and labels else ""
+    names = _first_of(list(dict.fromkeys(labels[n] for n in numbers))) if named and labels else ""
     _refuse(numbers, where, " ".join([label, *[f"({names})"] * bool(names), fault]))
 
 
@@ -178,7 +178,7 @@ def _children(edges: Iterable[tuple[str, str]]) -> Children:
     return children
 
 
-def _numbered(root: str, children: Children) -> Tree:
+def _number_nodes(root: str, children: Children) -> Tree:
     """Number the nodes depth-first; chains of single children become one node.
 
     A chain that ends in a leaf keeps the leaf's label, any other its top label; the root always stays.

@@ -56,7 +56,7 @@ class DerivedTaxonomy:
         if match is None:
             return None
         levels = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
-        check = {"dates": _checked_dates, "prefixes": _checked_lengths, "ranges": _checked_widths}[match[1]]
+        check = {"dates": _date_levels, "prefixes": _prefix_lengths, "ranges": _range_widths}[match[1]]
         return cls(match[1], check(levels))
 
     @classmethod
@@ -120,9 +120,9 @@ class DerivedTaxonomy:
         widths = [Decimal(width) for width in self.levels]
         query = bind("taxonomy/extremes", tables={"column_values": values})
         bounds = dict(zip(("bottom", "top"), tails, strict=True))
-        ((least, greatest, counted),) = engine.query(query, bounds, step="extremes")
+        ((least, greatest, number),) = engine.query(query, bounds, step="extremes")
         bottom, top = (None if bound is None else _finite(bound, column) for bound in tails)
-        if not counted or (least is None and bottom is None and top is None):
+        if not number or (least is None and bottom is None and top is None):
             return
         try:
             with localcontext(_EXACT):
@@ -238,21 +238,21 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _checked_dates(levels: Sequence[str]) -> tuple[str, ...]:
+def _date_levels(levels: Sequence[str]) -> tuple[str, ...]:
     unknown = [level for level in levels if level.rstrip("s") not in LEVELS]
     if unknown:
         raise InvalidOption(f"Dates have no level {unknown[0]!r}.", f"Give some of: {', '.join(LEVELS)}.")
-    wanted = {level.rstrip("s") for level in levels} or set(LEVELS)
-    return tuple(level for level in LEVELS if level in wanted)
+    names = {level.rstrip("s") for level in levels} or set(LEVELS)
+    return tuple(level for level in LEVELS if level in names)
 
 
-def _checked_lengths(levels: Sequence[str]) -> tuple[str, ...]:
+def _prefix_lengths(levels: Sequence[str]) -> tuple[str, ...]:
     if not all(level.isdecimal() and int(level) > 0 for level in levels):
         raise InvalidOption("A length of a prefix is not a whole number.", "Write it as: prefixes 1,3.")
     return tuple(levels)
 
 
-def _checked_widths(levels: Sequence[str]) -> tuple[str, ...]:
+def _range_widths(levels: Sequence[str]) -> tuple[str, ...]:
     readable = bool(levels) and all(re.fullmatch(r"\d+(\.\d+)?", level) for level in levels)
     widths = [Decimal(level) for level in levels] if readable else [Decimal(0)]
     if min(widths) <= 0:
@@ -260,13 +260,13 @@ def _checked_widths(levels: Sequence[str]) -> tuple[str, ...]:
     try:
         with localcontext(_EXACT) as exact:
             widths = [exact.plus(width) for width in widths]
-            nested = all(narrow < wide and not wide % narrow for narrow, wide in pairwise(widths))
+            nest = all(narrow < wide and not wide % narrow for narrow, wide in pairwise(widths))
     except DecimalException:
         raise InvalidOption(
             f"The widths of ranges have too many digits: together they may have {_EXACT.prec}.",
             "Write them as: ranges 5,10,20.",
         ) from None
-    if not nested:
+    if not nest:
         raise InvalidOption(
             f"Ranges of {', '.join(levels)} do not nest: each width must be a multiple of the one before.",
             "Write them as: ranges 5,10,20.",

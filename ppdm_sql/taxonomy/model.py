@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TextIO
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.taxonomy.building import (
-    counted,
     read_rows,
+    several,
     tree_of_edges,
     tree_of_mapping,
     tree_of_paths,
@@ -280,7 +280,7 @@ def _fault(labels: Sequence[str], parents: Sequence[int]) -> str | None:
         return "A label of a taxonomy is not a text."
     repeated = len(labels) - len(set(labels))
     if repeated:
-        return f"The taxonomy repeats {counted(repeated, 'label')}."
+        return f"The taxonomy repeats {several(repeated, 'label')}."
     if not _is_depth_first(parents):
         return "The parents of a taxonomy do not number a tree depth-first from node 0."
     if len(labels) > 2 and 1 in Counter(parents[1:]).values():

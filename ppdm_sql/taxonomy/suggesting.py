@@ -66,8 +66,8 @@ def suggest(
         if rule is not None:
             return DerivedTaxonomy.named(rule).of_values(engine, values, item, table=table)
         moment_or_number = kind_of(item.type) in (*MOMENTS, *NUMBERS) and is_ordered(item.type)
-        ordered = item.type == "TIME" or moment_or_number
-        paths = (_interval_paths if ordered else _text_paths)(engine, values, item, levels, fanout)
+        in_order = item.type == "TIME" or moment_or_number
+        paths = (_interval_paths if in_order else _text_paths)(engine, values, item, levels, fanout)
     if not paths:
         raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
     return Taxonomy.from_paths(paths)
@@ -166,7 +166,7 @@ def _text_paths(
         return list(prefix_paths(codes, _lengths(longest, levels)))
     groups = math.isqrt(texts) + 1 if levels is None else _parts(levels, fanout)
     query = bind("taxonomy/text_groups", tables=tables, values={"groups": groups})
-    return _grouped(engine.query(query, step="text_groups"))
+    return _group_paths(engine.query(query, step="text_groups"))
 
 
 def _lengths(longest: int, levels: int | None) -> Sequence[int] | None:
@@ -177,18 +177,18 @@ def _lengths(longest: int, levels: int | None) -> Sequence[int] | None:
     return [longest * level // levels for level in range(levels - 1, 0, -1)]
 
 
-def _grouped(rows: Sequence[Sequence[object]]) -> list[list[str]]:
+def _group_paths(rows: Sequence[Sequence[object]]) -> list[list[str]]:
     """Give a path for each text; the name of a group is none of the texts."""
-    taken = {str(text) for text, _ in rows}
+    texts = {str(text) for text, _ in rows}
     sizes = Counter(part for _, part in rows if part is not None)
-    shared = [part for part in sizes if sizes[part] > 1]
-    names = {part: [_free(f"Group {number}", taken)] for number, part in enumerate(shared, 1)}
-    root = _free(ROOT, taken)
+    groups = [part for part in sizes if sizes[part] > 1]
+    names = {part: [_free(f"Group {number}", texts)] for number, part in enumerate(groups, 1)}
+    root = _free(ROOT, texts)
     return [[str(text), *names.get(part, []), root] for text, part in rows]
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _free(name: str, names: Collection[str]) -> str:
     """Add asterisks to a name that is taken."""
-    while name in taken:
+    while name in names:
         name += MASK
     return name

@@ -34,36 +34,36 @@ _FAULTS = (
 """What may be wrong with an interval, in the order of ``taxonomy/interval_faults.sql``, and the remedy."""
 
 
-def read_taxonomy(engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Path) -> Taxonomy:
+def read_taxonomy(engine: Engine, source: Taxonomy | Mapping[str, Any] | str | Path) -> Taxonomy:
     """Make a taxonomy of what the user gives."""
-    if isinstance(given, Taxonomy):
-        return given
-    if isinstance(given, Mapping):
-        return Taxonomy.from_dict(given)
-    if isinstance(given, Path) or os.path.isfile(table_name(given)):
-        return Taxonomy.from_csv(given)
+    if isinstance(source, Taxonomy):
+        return source
+    if isinstance(source, Mapping):
+        return Taxonomy.from_dict(source)
+    if isinstance(source, Path) or os.path.isfile(table_name(source)):
+        return Taxonomy.from_csv(source)
     try:
-        table = engine.find(given)
+        table = engine.find(source)
     except UnknownTable as error:
         raise UnknownTable(
-            f"There is neither a file nor a table {said(given)}.",
+            f"There is neither a file nor a table {said(source)}.",
             f"{error.remedy} Or name a rule: {EXAMPLES}.",
         ) from None
-    return _read_table(engine, table, given)
+    return _read_table(engine, table, source)
 
 
 def read_taxonomy_or_rule(
-    engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Path
+    engine: Engine, source: Taxonomy | Mapping[str, Any] | str | Path
 ) -> Taxonomy | DerivedTaxonomy:
     """Read a taxonomy, or the rule that makes one of a column's values, such as ``ranges 5,10,20``.
 
     A file or a table of that name comes first.
     """
-    if isinstance(given, str) and not os.path.isfile(given) and not _is_table(engine, given):
-        rule = DerivedTaxonomy.of_text(given)
+    if isinstance(source, str) and not os.path.isfile(source) and not _is_table(engine, source):
+        rule = DerivedTaxonomy.of_text(source)
         if rule is not None:
             return rule
-    return read_taxonomy(engine, given)
+    return read_taxonomy(engine, source)
 
 
 def _is_table(engine: Engine, name: str) -> bool:
@@ -91,9 +91,9 @@ def write_taxonomy(engine: Engine, taxonomy: Taxonomy, into: str) -> None:
     table = _free(engine, into)
     parents = [None if parent < 0 else taxonomy.labels[parent] for parent in taxonomy.parents]
     values = {"children": list(taxonomy.labels), "parents": parents}
-    made = sql("CREATE TABLE {t} AS {nodes}", t=table, nodes=bind("taxonomy/nodes", tables={}))
+    create = sql("CREATE TABLE {t} AS {nodes}", t=table, nodes=bind("taxonomy/nodes", tables={}))
     with engine.transaction():
-        engine.write(made, values, step="create taxonomy")
+        engine.write(create, values, step="create taxonomy")
         engine.write(sql("COMMENT ON TABLE {t} IS {c}", t=table, c=literal(COMMENT)), step="comment")
 
 
@@ -122,15 +122,15 @@ def leaf_codes(
     """
     if taxonomy.is_interval and not text:
         check_intervals(engine, dictionary, taxonomy, column=column)
-        rows = _contained(engine, dictionary, taxonomy)
+        rows = _containing_leaves(engine, dictionary, taxonomy)
     else:
-        rows = _equal(engine, dictionary, taxonomy, column, text=text)
+        rows = _same_leaves(engine, dictionary, taxonomy, column, text=text)
     nodes = np.full(len(rows["code"]), NO_LEAF, dtype=np.int64)
     nodes[rows["code"].astype(np.int64)] = rows["node"]
     return nodes
 
 
-def _contained(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
+def _containing_leaves(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
     leaves = [taxonomy.intervals[leaf] for leaf in taxonomy.leaves]
     lowers, uppers, closed = zip(*(interval for interval in leaves if interval is not None), strict=True)
     lists = {"lowers": lowers, "uppers": uppers, "closed": closed, "nodes": taxonomy.leaves}
@@ -138,7 +138,7 @@ def _contained(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
     return engine.arrays(query, {name: list(part) for name, part in lists.items()}, step="interval_nodes")
 
 
-def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *, text: bool) -> Arrays:
+def _same_leaves(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *, text: bool) -> Arrays:
     lists = {"labels": [taxonomy.labels[leaf] for leaf in taxonomy.leaves], "nodes": list(taxonomy.leaves)}
     step = "text_nodes" if text else "value_nodes"
     rows = engine.arrays(bind(f"taxonomy/{step}", tables={"dictionary": dictionary}), lists, step=step)
