@@ -15,12 +15,12 @@ from ppdm_sql.audit.column_kinds import Look
 from ppdm_sql.database import Database
 from ppdm_sql.engine.names import free_name
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.policy.reading import METHODS, SIGNOFF, PlannedRelease, mapped
+from ppdm_sql.policy.reading import METHODS, SIGNOFF, PlannedRelease, map_values
 from ppdm_sql.release import CatalogueRow
 from ppdm_sql.release.catalogue import ASKED, READ
 from ppdm_sql.sources import is_data_file
 
-Drafted = tuple[str, dict[str, Any], list[str], Mapping[str, Any]]
+ReleaseDraft = tuple[str, dict[str, Any], list[str], Mapping[str, Any]]
 """A release: its name, what is asked, what to know, and its record."""
 DATABASE = "releases.duckdb"
 """What holds the releases of a file of records."""
@@ -59,30 +59,30 @@ def draft(
     """
     from jinja2 import Environment  # few runs write one
 
-    known = {row.release.lower(): row for row in db.releases()}
-    taken = [*known, *(table.name for table in db.engine.tables())]
+    releases = {row.release.lower(): row for row in db.releases()}
+    used_names = [*releases, *(table.name for table in db.engine.tables())]
     reading = {"types": dict(types or {}), "null": list(nulls)}
-    found = [
-        _of_release(known[name.lower()], Path(folder))
-        if name.lower() in known
-        else _of_table(db, name, Path(folder), taken, reading)
+    drafts = [
+        _of_release(releases[name.lower()], Path(folder))
+        if name.lower() in releases
+        else _of_table(db, name, Path(folder), used_names, reading)
         for name in names
     ]
-    attached = {row.parameters.get(READ, {}).get("database") for row in known.values()} - {None}
+    databases = {row.parameters.get(READ, {}).get("database") for row in releases.values()} - {None}
     environment = Environment(trim_blocks=True, keep_trailing_newline=True)
     environment.filters |= {"toml": _toml, "key": _key, "line": _line}
     template = files("ppdm_sql.policy").joinpath("policy.toml.jinja").read_text(encoding="utf-8")
     return environment.from_string(template).render(
         database=_relative(os.fspath(database), Path(folder)),
-        attached=sorted(attached),
-        releases=found,
+        attached=sorted(databases),
+        releases=drafts,
         signoff=SIGNOFF,
     )
 
 
-def _of_release(row: CatalogueRow, folder: Path) -> Drafted:
-    asked = row.record.get(ASKED)
-    if not asked:
+def _of_release(row: CatalogueRow, folder: Path) -> ReleaseDraft:
+    request = row.record.get(ASKED)
+    if not request:
         raise InvalidOption(
             f"The catalogue does not hold all that {row.release!r} was asked: an older version made it, or "
             "two parties.",
@@ -91,38 +91,40 @@ def _of_release(row: CatalogueRow, folder: Path) -> Drafted:
     notes = [f"Made by ppdm-sql {row.version} on {row.created_at.date()}; {row.rows} records."]
     if row.parameters.get("seeded"):
         notes.append("It had a seed, which is not kept. Say where it is: seed = { env = 'NAME' }.")
-    made = PlannedRelease(row.release, asked, {}, {}, Path(row.record.get("folder", os.sep)))
-    options = METHODS[made.command]
-    told: dict[str, Any] = {"command": made.command}
-    for key in (key for key in asked if key in options):
-        told[key] = mapped(made.placed(options[key], asked[key]), partial(_beside, folder))
-    files = [str(made.folder / export["file"]) for export in row.record.get("exports", ())]
-    told |= {"export": [_relative(file, folder) for file in files]} if files else {}
-    return row.release, told, notes, row.record
+    plan = PlannedRelease(row.release, request, {}, {}, Path(row.record.get("folder", os.sep)))
+    options = METHODS[plan.command]
+    table: dict[str, Any] = {"command": plan.command}
+    for key in (key for key in request if key in options):
+        table[key] = map_values(plan.with_path(options[key], request[key]), partial(_beside, folder))
+    files = [str(plan.folder / export["file"]) for export in row.record.get("exports", ())]
+    table |= {"export": [_relative(file, folder) for file in files]} if files else {}
+    return row.release, table, notes, row.record
 
 
-def _of_table(db: Database, name: str, folder: Path, taken: list[str], reading: Mapping[str, Any]) -> Drafted:
-    found = db.risk(name, types=reading["types"], nulls=reading["null"])
-    if found.requirement is None:
-        raise InvalidOption(f"No column of {found.table} tells records apart.", "Write a policy yourself.")
-    stem = re.sub(r"\W+", "_", Path(found.table).name.partition(".")[0]).strip("_")
-    release = free_name(f"{stem}_safe", taken)
-    taken.append(release)
-    identifiers = [one.column for one in found.set_aside if one.looks_like == Look.identifier.value]
-    texts = [one.column for one in found.set_aside if one.looks_like == Look.text.value]
-    notes = ["A first look: go through every column.", *found.notices]
+def _of_table(
+    db: Database, name: str, folder: Path, names: list[str], reading: dict[str, Any]
+) -> ReleaseDraft:
+    risk = db.risk(name, types=reading["types"], nulls=reading["null"])
+    if risk.requirement is None:
+        raise InvalidOption(f"No column of {risk.table} tells records apart.", "Write a policy yourself.")
+    stem = re.sub(r"\W+", "_", Path(risk.table).name.partition(".")[0]).strip("_")
+    release = free_name(f"{stem}_safe", names)
+    names.append(release)
+    identifiers = [one.column for one in risk.set_aside if one.looks_like == Look.identifier.value]
+    texts = [one.column for one in risk.set_aside if one.looks_like == Look.text.value]
+    notes = ["A first look: go through every column.", *risk.notices]
     notes += [f"Free text is not released: {', '.join(texts)}."] if texts else []
     notes += ["What nobody else can know, such as a diagnosis, may go in keep instead of require: keep = []."]
     table = _relative(os.path.abspath(name), folder) if is_data_file(name) and os.path.exists(name) else name
-    asked = {"command": "generalize", "table": table, "require": [found.requirement]}
-    asked |= {"identifier": identifiers, **reading}
-    return release, {key: given for key, given in asked.items() if given}, notes, {}
+    request = {"command": "generalize", "table": table, "require": [risk.requirement]}
+    request |= {"identifier": identifiers, **reading}
+    return release, {key: value for key, value in request.items() if value}, notes, {}
 
 
-def _beside(folder: Path, given: Any) -> Any:
+def _beside(folder: Path, value: Any) -> Any:
     """Write the whole path of what is there relative to the policy."""
-    is_path = isinstance(given, str) and os.path.isabs(given) and os.path.exists(given)
-    return _relative(given, folder) if is_path else given
+    is_path = isinstance(value, str) and os.path.isabs(value) and os.path.exists(value)
+    return _relative(value, folder) if is_path else value
 
 
 def _relative(path: str, folder: Path) -> str:

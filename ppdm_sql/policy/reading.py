@@ -53,7 +53,7 @@ SIGNOFF = {
 class TomlKey(NamedTuple):
     """A key of a policy: what it says, what its value must be, and what reads that."""
 
-    said: str
+    help: str
     value: str
     decoder: Decoder
     example: str = ""
@@ -66,12 +66,12 @@ class TomlKey(NamedTuple):
 
 
 def _words(*words: str) -> Decoder:
-    def checked(value: object) -> object:
+    def check(value: object) -> object:
         if value not in words:
             raise ValueError
         return value
 
-    return Decoder({"enum": words}, checked)
+    return Decoder({"enum": words}, check)
 
 
 def _read_elsewhere(value: Any) -> Any:
@@ -105,19 +105,19 @@ def _key(option: Option, *, secret: bool = False) -> TomlKey:
 def _keys_of(command: str) -> dict[str, TomlKey]:
     """Give what may stand in the table of a release; what no policy may hold is what requests do not show."""
     secret = {item.name for item in fields(REQUESTS[command]) if not item.repr}
-    known = {key: _key(one, secret=one.name in secret) for key, one in METHODS[command].items()}
-    return {"command": TomlKey("The method.", command, _words(command), required=True), **known, **_BESIDE}
+    keys = {key: _key(one, secret=one.name in secret) for key, one in METHODS[command].items()}
+    return {"command": TomlKey("The method.", command, _words(command), required=True), **keys, **_BESIDE}
 
 
 def _table(keys: Mapping[str, TomlKey]) -> dict[str, Any]:
     """Write the schema of a table."""
-    known = {
-        name: {"description": key.said, "title": key.value, **key.decoder.schema}
+    properties = {
+        name: {"description": key.help, "title": key.value, **key.decoder.schema}
         | ({"examples": [key.example]} if key.example else {})
         for name, key in keys.items()
     }
     required = [name for name, key in keys.items() if key.required]
-    return {"type": "object", "properties": known, "required": required, "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 _SIGNED = {name: TomlKey(said, "a text", text) for name, said in SIGNOFF.items()}
@@ -183,34 +183,34 @@ class PlannedRelease:
     @property
     def exports(self) -> list[str]:
         """The files that it is written to, as they are written."""
-        found = self.said.get("export", [])
-        return [found] if isinstance(found, str) else found
+        export = self.said.get("export", [])
+        return [export] if isinstance(export, str) else export
 
     def options(self) -> dict[str, Any]:
         """Give the options as the method takes them: files with whole paths, secrets from where they are."""
-        found: dict[str, Any] = {"into": self.name}
-        for key, given in self.asked.items():
+        options: dict[str, Any] = {"into": self.name}
+        for key, value in self.asked.items():
             if (option := METHODS[self.command].get(key)) is None or key == "table":
                 continue
-            if is_elsewhere(option, given):
+            if is_elsewhere(option, value):
                 place = f"release.{self.name}.{key}"
-                given = secret(given, self.folder, place)
+                value = secret(value, self.folder, place)
                 if option.form is Form.whole:
-                    if not re.fullmatch(r"-?\d+", given):
+                    if not re.fullmatch(r"-?\d+", value):
                         raise InvalidOption(f"{place}: what is there is no whole number.", "Write one there.")
-                    given = int(given)
-            found[option.name] = DECODERS[option.form].read(self.placed(option, given))
-        return found
+                    value = int(value)
+            options[option.name] = DECODERS[option.form].read(self.with_path(option, value))
+        return options
 
     def columns(self) -> Iterator[str]:
         """Name the columns that must be in the table."""
         for requirement in parse_all(DECODERS[Form.texts].read(self.asked.get("require", []))):
             yield from (*requirement.attributes, *requirement.sensitive_columns)
-        for key, given in self.asked.items():
+        for key, raw in self.asked.items():
             option = METHODS[self.command].get(key)
-            if option is None or is_elsewhere(option, given):
+            if option is None or is_elsewhere(option, raw):
                 continue
-            value = DECODERS[option.form].read(given)
+            value = DECODERS[option.form].read(raw)
             if option.form is Form.noises:
                 yield from (spec.column for spec in parse_all_noise(value))
             elif option.metavar in ("COLUMN", "ID"):
@@ -218,17 +218,17 @@ class PlannedRelease:
             elif option.form is Form.names or isinstance(value, dict):
                 yield from (name for name in value if name)
 
-    def placed(self, option: Option, given: Any) -> Any:
+    def with_path(self, option: Option, value: Any) -> Any:
         """Give the whole paths of files; of what may be something else, too, if there is such a file."""
-        is_file = option.name == "table" and is_data_file(given) and not is_remote(given)
+        is_file = option.name == "table" and is_data_file(value) and not is_remote(value)
         if is_file or option.form is Form.path:
-            return os.path.normpath(self.folder / given)
+            return os.path.normpath(self.folder / value)
         if option.form is not Form.taxonomies:
-            return given
+            return value
         files = self.files()
-        return {of: os.path.normpath(files[of]) if of in files else item for of, item in given.items()}
+        return {of: os.path.normpath(files[of]) if of in files else item for of, item in value.items()}
 
-    def ended(self, today: date) -> str | None:
+    def signoff_end(self, today: date) -> str | None:
         """Give the day on which the sign-off ended, if it did."""
         until = self.said.get("signoff", {}).get("until")
         return until if until is not None and date.fromisoformat(until) < today else None
@@ -242,15 +242,15 @@ class PlannedRelease:
         """Name what was asked otherwise of the release that there is, by its record."""
         before = replace(self, asked=record.get(ASKED, {}), folder=Path(record.get("folder", self.folder)))
         keys = dict.fromkeys((*self.asked, *before.asked))
-        told = [key for key in keys if self.asked.get(key) != before.asked.get(key)]  # wherever the policy is
-        return [key for key in told if self._meant(key) != before._meant(key)]
+        new = [key for key in keys if self.asked.get(key) != before.asked.get(key)]  # wherever the policy is
+        return [key for key in new if self._normal_form(key) != before._normal_form(key)]
 
-    def _meant(self, key: str) -> str:
+    def _normal_form(self, key: str) -> str:
         """Write what an option says in one way, however it was given."""
-        given, option = self.asked.get(key), METHODS.get(self.asked.get("command", ""), {}).get(key)
-        if given is not None and option is not None and not is_elsewhere(option, given):
-            given = DECODERS[option.form].read(self.placed(option, given))
-        return json.dumps(mapped(given, str), sort_keys=True)  # the command line gives texts
+        value, option = self.asked.get(key), METHODS.get(self.asked.get("command", ""), {}).get(key)
+        if value is not None and option is not None and not is_elsewhere(option, value):
+            value = DECODERS[option.form].read(self.with_path(option, value))
+        return json.dumps(map_values(value, str), sort_keys=True)  # the command line gives texts
 
 
 @dataclass(frozen=True)
@@ -273,14 +273,14 @@ class Policy:
         """Give the releases of these names, or all."""
         for name in (names := list(names)):
             if name not in self.releases:
-                known = choices(name, self.releases)
-                raise InvalidOption(f"{self.file} describes no release {name!r}.", f"It has: {known}.")
+                names_here = choices(name, self.releases)
+                raise InvalidOption(f"{self.file} describes no release {name!r}.", f"It has: {names_here}.")
         return [one for name, one in self.releases.items() if name in names or not names]
 
-    def path(self, given: Any, place: str) -> str:
+    def path(self, value: Any, place: str) -> str:
         """Give the path of a database, relative to the policy where it is one of a file here."""
         folder = self.file.absolute().parent
-        path = secret(given, folder, place) if isinstance(given, dict) else str(given)
+        path = secret(value, folder, place) if isinstance(value, dict) else str(value)
         if re.match(r"\w{2,}:", path) is None:
             return str(folder / path)
         if place == "database":
@@ -290,14 +290,14 @@ class Policy:
         return path
 
 
-def is_elsewhere(option: Option, given: object) -> bool:
+def is_elsewhere(option: Option, value: object) -> bool:
     """Tell whether a policy says where the value of an option is, in place of it."""
-    return isinstance(given, dict) and option.form in (Form.path, Form.whole)
+    return isinstance(value, dict) and option.form in (Form.path, Form.whole)
 
 
-def secret(given: Mapping[str, str], folder: Path, place: str) -> str:
+def secret(where: Mapping[str, str], folder: Path, place: str) -> str:
     """Read what a policy keeps elsewhere: in an environment variable, or in a file beside it."""
-    ((kind, name),) = given.items()
+    ((kind, name),) = where.items()
     try:
         return os.environ[name] if kind == "env" else (folder / name).read_text(encoding="utf-8").strip()
     except (KeyError, OSError, ValueError):
@@ -305,11 +305,11 @@ def secret(given: Mapping[str, str], folder: Path, place: str) -> str:
         raise InvalidOption(f"{place}: there is no {what} to be read.", "Make it first.") from None
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
     """Change each value that stands in tables and lists."""
     if isinstance(value, Mapping):
-        return {name: mapped(item, change) for name, item in value.items()}
-    return [mapped(item, change) for item in value] if isinstance(value, list | tuple) else change(value)
+        return {name: map_values(item, change) for name, item in value.items()}
+    return [map_values(item, change) for item in value] if isinstance(value, list | tuple) else change(value)
 
 
 def load(file: str | os.PathLike[str] = FILE) -> Policy:
@@ -336,19 +336,19 @@ def load(file: str | os.PathLike[str] = FILE) -> Policy:
     """
     path = Path(file)
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         advice = "Write one with ppdm init, or say where yours is: --policy FILE."
         raise InvalidOption(f"There is no policy {path} that can be read.", advice) from None
     except ValueError as error:  # of the text, or its letters
         why = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not UTF-8"
         raise InvalidOption(f"{path} is not TOML: {why}.", "See https://toml.io for its form.") from None
-    found = mapped(told, lambda one: str(one) if isinstance(one, date | time) else one)
+    content = map_values(document, lambda one: str(one) if isinstance(one, date | time) else one)
     reading = _Reading(path)
-    reading.check(_TOP, found, "")
-    releases = {name: reading.release(name, said, found) for name, said in found["release"].items()}
-    reading.check_together(releases, found)
-    return Policy(path, found["database"], found.get("attach", {}), releases)
+    reading.check(_TOP, content, "")
+    releases = {name: reading.release(name, table, content) for name, table in content["release"].items()}
+    reading.check_together(releases, content)
+    return Policy(path, content["database"], content.get("attach", {}), releases)
 
 
 _PASSWORD = re.compile(r"(password|passwd|secret|token|pwd)\s*=|://[^/\s]*@", re.IGNORECASE)
@@ -362,61 +362,61 @@ class _Reading:
     def __init__(self, file: Path) -> None:
         self.file, self.folder = file, file.absolute().parent
 
-    def check(self, keys: Mapping[str, TomlKey], given: Mapping[str, Any], place: str) -> None:
+    def check(self, keys: Mapping[str, TomlKey], table: Mapping[str, Any], place: str) -> None:
         """Hold a table of the policy against what may stand there."""
-        for name, item in given.items():
+        for name, item in table.items():
             if (key := keys.get(name)) is None:
                 near = closest(name.replace("_", "-"), keys)
-                told = f"Did you mean {near[0]}?" if near else f"Known here: {choices(name, keys, most=40)}."
-                raise self.wrong(place + name, "is not known", told)
+                hint = f"Did you mean {near[0]}?" if near else f"Known here: {choices(name, keys, most=40)}."
+                raise self.wrong(place + name, "is not known", hint)
             try:
                 key.decoder.read(item)
             except (TypeError, ValueError, PpdmError):
                 raise self.wrong(place + name, f"must be {key.value}", key.remedy) from None
         for name, key in keys.items():
-            if key.required and name not in given:
+            if key.required and name not in table:
                 raise self.wrong(place + name, "is missing", key.remedy)
 
-    def release(self, name: str, said: Mapping[str, Any], top: Mapping[str, Any]) -> PlannedRelease:
+    def release(self, name: str, table: Mapping[str, Any], top: Mapping[str, Any]) -> PlannedRelease:
         """Check a release, and put it together with what the top says for all."""
-        place, command = f"release.{name}", said.get("command")
+        place, command = f"release.{name}", table.get("command")
         if command not in tuple(METHODS):
             raise self.wrong(f"{place}.command", f"must be one of {', '.join(METHODS)}")
         options = METHODS[command]
-        self.check(_keys_of(command), said, f"{place}.")
-        self.check(_SIGNED, said.get("signoff", {}), f"{place}.signoff.")
-        shared = {key: top[key] for key in SHARED if key in top and key in options}
-        asked = {"command": command, **shared, **{k: v for k, v in said.items() if k in options}}
-        if not asked.get("table") or without_secrets(asked["table"]) != asked["table"]:
+        self.check(_keys_of(command), table, f"{place}.")
+        self.check(_SIGNED, table.get("signoff", {}), f"{place}.signoff.")
+        from_top = {key: top[key] for key in SHARED if key in top and key in options}
+        request = {"command": command, **from_top, **{k: v for k, v in table.items() if k in options}}
+        if not request.get("table") or without_secrets(request["table"]) != request["table"]:
             raise self.wrong(f"{place}.table", "is missing, or holds a secret, which stands in no policy")
         for key, option in options.items():
-            if option.form is Form.path and _KEY.fullmatch(str(asked.get(key, ""))):
+            if option.form is Form.path and _KEY.fullmatch(str(request.get(key, ""))):
                 raise self.wrong(f"{place}.{key}", "is a secret, which stands in no policy", "Name its file.")
         try:
-            parse_all(DECODERS[Form.texts].read(asked.get("require", [])))
+            parse_all(DECODERS[Form.texts].read(request.get("require", [])))
         except PpdmError as error:
             raise InvalidOption(f"{self.file}: {place}.require: {error.problem}", error.remedy) from None
         try:
-            date.fromisoformat(said.get("signoff", {}).get("until", "2000-01-01"))
+            date.fromisoformat(table.get("signoff", {}).get("until", "2000-01-01"))
         except ValueError:
             raise self.wrong(f"{place}.signoff.until", "must be a day", "Write until = 2027-03-31.") from None
-        why = {**top.get("why", {}), **said.get("why", {})}
-        beside = {key: given for key, given in said.items() if key not in asked}
-        return PlannedRelease(name, asked, beside, why, self.folder)
+        why = {**top.get("why", {}), **table.get("why", {})}
+        beside = {key: value for key, value in table.items() if key not in request}
+        return PlannedRelease(name, request, beside, why, self.folder)
 
     def check_together(self, releases: Mapping[str, PlannedRelease], top: Mapping[str, Any]) -> None:
         """Refuse names and files that are there twice, and addresses with passwords."""
         files = [os.path.abspath(self.folder / path) for one in releases.values() for path in one.exports]
-        lowered = [name.lower() for name in releases]
-        for twice in [name for name in releases if lowered.count(name.lower()) > 1]:
+        names = [name.lower() for name in releases]
+        for twice in [name for name in releases if names.count(name.lower()) > 1]:
             raise self.wrong(f"release.{twice}", "is there twice; upper and lower case count as the same")
         for twice in [path for path in files if files.count(path) > 1]:
             raise self.wrong(twice, "is the file of two exports", "Name another one.")
         paths = {"database": top["database"], **{f"attach.{n}": p for n, p in top.get("attach", {}).items()}}
         for place, path in paths.items():
             if path in ("", ":memory:") or isinstance(path, str) and _PASSWORD.search(path):
-                told = "must be the path of a file, and holds no password"
-                raise self.wrong(place, told, "Write { env = 'NAME' } for an address with a password.")
+                problem = "must be the path of a file, and holds no password"
+                raise self.wrong(place, problem, "Write { env = 'NAME' } for an address with a password.")
 
     def wrong(self, place: str, problem: str, remedy: str = "") -> InvalidOption:
         """Say what is wrong where."""

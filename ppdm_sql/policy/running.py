@@ -107,21 +107,21 @@ def run(
     Cost: for each release that is there its audit and a scan of its source; then what its method costs.
     """
     policy = policy if isinstance(policy, Policy) else load(policy)
-    found, planned = Standings(), policy.planned(names)
-    with _opened(policy, opening, writes=not dry_run) as db:
+    standings, plans = Standings(), policy.planned(names)
+    with _open(policy, opening, writes=not dry_run) as db:
         db.progress = progress or db.progress
         try:
-            for number, one in enumerate(planned, start=1):
-                db.progress.start(f"{one.name}, {number} of {len(planned)}")
-                found.append(_one(db, one, acts=not dry_run))
+            for number, one in enumerate(plans, start=1):
+                db.progress.start(f"{one.name}, {number} of {len(plans)}")
+                standings.append(_standing_of(db, one, acts=not dry_run))
         except KeyboardInterrupt:
-            found.interrupted = True
+            standings.interrupted = True
         finally:
             db.progress.stop()
-        known = {name.lower() for name in policy.releases}
-        others = [row.release for row in db.releases() if row.release.lower() not in known]
-        found += [Standing(name, UNPLANNED) for name in others if dry_run and not names]
-    return found
+        names_planned = {name.lower() for name in policy.releases}
+        others = [row.release for row in db.releases() if row.release.lower() not in names_planned]
+        standings += [Standing(name, UNPLANNED) for name in others if dry_run and not names]
+    return standings
 
 
 def check(
@@ -148,58 +148,58 @@ def check(
 
 
 @contextmanager
-def _opened(policy: Policy, opening: Mapping[str, Any], *, writes: bool) -> Iterator[Database]:
+def _open(policy: Policy, opening: Mapping[str, Any], *, writes: bool) -> Iterator[Database]:
     """Open the database of a policy, made where it is not there; what then holds nothing goes again."""
     path = policy.path(policy.database, "database")
-    attach = {name: policy.path(given, f"attach.{name}") for name, given in policy.attach.items()}
+    attach = {name: policy.path(value, f"attach.{name}") for name, value in policy.attach.items()}
     is_there = os.path.lexists(path)
     place = path if is_there or writes else ":memory:"
-    made = writes and not is_there
-    with open_database(place, read_only=is_there and not writes, create=made, attach=attach, **opening) as db:
+    new = writes and not is_there
+    with open_database(place, read_only=is_there and not writes, create=new, attach=attach, **opening) as db:
         yield db
-        made = made and not db.releases()
-    if made:
+        new = new and not db.releases()
+    if new:
         remove_database(Path(path))
 
 
-def _one(db: Database, planned: PlannedRelease, *, acts: bool) -> Standing:
+def _standing_of(db: Database, plan: PlannedRelease, *, acts: bool) -> Standing:
     """Look at a release, do what is to be done where that is wanted, and say so."""
     try:
-        found = db.engine.unblocked(lambda: _found(db, planned, acts=acts))
+        reasons = db.engine.unblocked(lambda: _inspect(db, plan, acts=acts))
     except PpdmError as error:
-        found = [(FAILED, f"{error.problem} {error.remedy}".strip())]
+        reasons = [(FAILED, f"{error.problem} {error.remedy}".strip())]
     except OSError as error:
-        found = [(FAILED, f"{error.filename} cannot be read: {error.strerror}.")]
-    return Standing(planned.name, found[0][0], tuple(reason for _, reason in found))
+        reasons = [(FAILED, f"{error.filename} cannot be read: {error.strerror}.")]
+    return Standing(plan.name, reasons[0][0], tuple(reason for _, reason in reasons))
 
 
-def _found(db: Database, planned: PlannedRelease, *, acts: bool) -> Reasons:
-    row = next((one for one in db.releases() if one.release.lower() == planned.name.lower()), None)
-    found = [(MISSING, "there is no such release")]
-    with _source(db, planned) as table:
+def _inspect(db: Database, plan: PlannedRelease, *, acts: bool) -> Reasons:
+    row = next((one for one in db.releases() if one.release.lower() == plan.name.lower()), None)
+    reasons = [(MISSING, "there is no such release")]
+    with _source(db, plan) as table:
         columns = [item.name for item in db.engine.columns(db.engine.find(table))]
-        for name in (*planned.why, *planned.columns()):
-            resolve(name, columns, table=planned.table)
+        for name in (*plan.why, *plan.columns()):
+            resolve(name, columns, table=plan.table)
         if row is None and not acts:
-            return found
+            return reasons
         source = _fingerprint(db, table)
         if row is not None:
-            found = list(_reasons(db, planned, row, source))
-        if acts and found:
-            return _done(db, planned, row, found, source)
+            reasons = list(_reasons(db, plan, row, source))
+        if acts and reasons:
+            return _act_on(db, plan, row, reasons, source)
     same = f"it verifies; the same {source['records']} records, policy and version"
-    return found or [(FINE, same)]
+    return reasons or [(FINE, same)]
 
 
 @contextmanager
-def _source(db: Database, planned: PlannedRelease) -> Iterator[str]:
+def _source(db: Database, plan: PlannedRelease) -> Iterator[str]:
     """Read the source of a release, under the name that the policy has for it."""
-    place = table = planned.table
+    place = table = plan.table
     try:
         db.engine.find(table)
     except UnknownTable:
-        place = planned.placed(METHODS[planned.command]["table"], table)
-    types, nulls = planned.asked.get("types"), planned.asked.get("null", ())
+        place = plan.with_path(METHODS[plan.command]["table"], table)
+    types, nulls = plan.asked.get("types"), plan.asked.get("null", ())
     with given(db.engine, place, types, nulls, called=None if place == table else table) as name:
         yield name
 
@@ -215,44 +215,44 @@ def _fingerprint(db: Database, name: str) -> dict[str, object]:
         table=table,
     )
     ((records, total),) = db.engine.query(query, step="fingerprint")
-    told = json.dumps([[list(item) for item in columns], records, str(total)])
-    return {"records": records, "sha256": hashlib.sha256(told.encode()).hexdigest()}
+    text = json.dumps([[list(item) for item in columns], records, str(total)])
+    return {"records": records, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def _reasons(
-    db: Database, planned: PlannedRelease, row: CatalogueRow, source: Mapping[str, Any]
+    db: Database, plan: PlannedRelease, row: CatalogueRow, source: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Say what is not as the policy describes it: first what needs a new release."""
     record, release = row.record, db.release(row.release)
     audit = release.verify()
     yield from ((REFUTED, f"broken: {one.requirement}") for one in audit.findings if not one.holds)
     yield from ((REFUTED, f"broken: {one.check}") for one in audit.checks if not one.holds)
-    changed = planned.changes(record)
-    if changed:
-        yield OUTDATED, f"the policy changed: {', '.join(changed)}"
+    changes = plan.changes(record)
+    if changes:
+        yield OUTDATED, f"the policy changed: {', '.join(changes)}"
     if (before := record.get("source")) is None:
         yield OUTDATED, "it was not made by ppdm run, so its source may have changed"
     elif before["sha256"] != source["sha256"]:
         then, now = before["records"], source["records"]
-        told = f"{now} records as before, other cells" if then == now else f"{then} records then, {now} now"
-        yield GROWN if UPDATABLE in row.parameters else OUTDATED, f"{planned.table} changed: {told}"
+        text = f"{now} records as before, other cells" if then == now else f"{then} records then, {now} now"
+        yield GROWN if UPDATABLE in row.parameters else OUTDATED, f"{plan.table} changed: {text}"
     files = record.get("files", {})
-    for of, digest in ({} if changed else _digests(planned)).items():
+    for of, digest in ({} if changes else _digests(plan)).items():
         if before is not None and files.get(of) != digest:
-            yield OUTDATED, f"{planned.asked['taxonomy'][of]} changed"
+            yield OUTDATED, f"{plan.asked['taxonomy'][of]} changed"
     if row.version != __version__ and UPDATABLE not in row.parameters:
         yield OUTDATED, f"made by ppdm-sql {row.version}, and this is {__version__}"
     if row.stopped == "interrupted":
         yield OUTDATED, "it was stopped early"
-    yield from ((UNEXPORTED, reason) for reason in _unexported(planned, record).values())
-    if any(record.get(part, {}) != said for part, said in _to_sign(planned).items()):
+    yield from ((UNEXPORTED, reason) for reason in _missing_exports(plan, record).values())
+    if any(record.get(part, {}) != value for part, value in _to_sign(plan).items()):
         yield UNRECORDED, "what is to be signed changed"
-    if (ended := planned.ended(date.today())) is not None:
-        yield ENDED, f"the sign-off ended on {ended}"
+    if (end := plan.signoff_end(date.today())) is not None:
+        yield ENDED, f"the sign-off ended on {end}"
 
 
-def _digests(planned: PlannedRelease) -> dict[str, str]:
-    return {of: _digest(path) for of, path in planned.files().items()}
+def _digests(plan: PlannedRelease) -> dict[str, str]:
+    return {of: _digest(path) for of, path in plan.files().items()}
 
 
 def _digest(path: Path) -> str:
@@ -260,100 +260,100 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _to_sign(planned: PlannedRelease) -> dict[str, object]:
-    return {"signoff": planned.said.get("signoff", {}), "why": dict(planned.why)}
+def _to_sign(plan: PlannedRelease) -> dict[str, object]:
+    return {"signoff": plan.said.get("signoff", {}), "why": dict(plan.why)}
 
 
-def _exports(planned: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str | None]:
+def _exports(plan: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str | None]:
     """Give the hashes of the files that were exported, as the policy writes them, wherever it was then."""
-    folder = Path(record.get("folder", planned.folder))
-    written = {os.path.normpath(planned.folder / file): file for file in planned.exports}
-    found = {export["file"]: export["sha256"] for export in record.get("exports", ())}
-    return {written.get(os.path.normpath(folder / file), file): digest for file, digest in found.items()}
+    folder = Path(record.get("folder", plan.folder))
+    files = {os.path.normpath(plan.folder / file): file for file in plan.exports}
+    digests = {export["file"]: export["sha256"] for export in record.get("exports", ())}
+    return {files.get(os.path.normpath(folder / file), file): digest for file, digest in digests.items()}
 
 
-def _unexported(planned: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str]:
+def _missing_exports(plan: PlannedRelease, record: Mapping[str, Any]) -> dict[str, str]:
     """Give the files that are not what was exported, each with what is the matter."""
-    found, before = {}, _exports(planned, record)
-    for file in planned.exports:
-        path = planned.folder / file
+    problems, before = {}, _exports(plan, record)
+    for file in plan.exports:
+        path = plan.folder / file
         if not path.is_file():
-            found[file] = f"{file} is missing"
+            problems[file] = f"{file} is missing"
         elif before.get(file) is None:
-            found[file] = f"{file} was not exported by ppdm run"
+            problems[file] = f"{file} was not exported by ppdm run"
         elif before[file] != _digest(path):
-            found[file] = f"{file} is not what was exported"
-    return found
+            problems[file] = f"{file} is not what was exported"
+    return problems
 
 
-def _done(
-    db: Database, planned: PlannedRelease, row: CatalogueRow | None, found: Reasons, source: Mapping[str, Any]
+def _act_on(
+    db: Database, plan: PlannedRelease, row: CatalogueRow | None, reasons: Reasons, source: Mapping[str, Any]
 ) -> Reasons:
     """Do what the reasons ask for; in the place of each state stands what was done."""
-    states, done = {state for state, _ in found}, FINE
-    if (ended := planned.ended(date.today())) is not None and states - {UNRECORDED, ENDED}:
-        told = f"Decide anew in [release.{planned.name}.signoff], or take the release out of the policy."
-        raise InvalidOption(f"The sign-off of {planned.name} ended on {ended}.", told)
+    states, outcome = {state for state, _ in reasons}, FINE
+    if (end := plan.signoff_end(date.today())) is not None and states - {UNRECORDED, ENDED}:
+        remedy = f"Decide anew in [release.{plan.name}.signoff], or take the release out of the policy."
+        raise InvalidOption(f"The sign-off of {plan.name} ended on {end}.", remedy)
     if states & {MISSING, REFUTED, OUTDATED}:
         if row is not None and UPDATABLE in row.parameters:
             raise InvalidOption(
-                f"{found[0][1]}; but {planned.name} is updatable, and one made anew would not go with the "
+                f"{reasons[0][1]}; but {plan.name} is updatable, and one made anew would not go with the "
                 "versions that were handed out.",
                 "Describe it under another name, or drop it first.",
             )
-        record, done = _make(db, planned, row, source), MADE
+        record, outcome = _make(db, plan, row, source), MADE
     elif GROWN in states:
-        record, done = _make(db, planned, row, source, grows=True), UPDATED
+        record, outcome = _make(db, plan, row, source, grows=True), UPDATED
     else:
         record = {} if row is None else row.record
-    if files := _unexported(planned, record) if done == FINE else planned.exports:
-        _export(db, planned, list(files), _exports(planned, record))
-        done = EXPORTED if done == FINE else done
-    if UNRECORDED in states and done not in (MADE, UPDATED):
-        keep_record(db.engine, planned.name, **_to_sign(planned))
-        done = RECORDED
-    return [(ENDED if ENDED in states else done, reason) for _, reason in found]
+    if files := _missing_exports(plan, record) if outcome == FINE else plan.exports:
+        _export(db, plan, list(files), _exports(plan, record))
+        outcome = EXPORTED if outcome == FINE else outcome
+    if UNRECORDED in states and outcome not in (MADE, UPDATED):
+        keep_record(db.engine, plan.name, **_to_sign(plan))
+        outcome = RECORDED
+    return [(ENDED if ENDED in states else outcome, reason) for _, reason in reasons]
 
 
 def _make(
     db: Database,
-    planned: PlannedRelease,
+    plan: PlannedRelease,
     row: CatalogueRow | None,
     source: Mapping[str, Any],
     *,
     grows: bool = False,
 ) -> dict[str, Any]:
     """Make a release anew in the place of the one that is there, or its next version; give its new record."""
-    name, before = planned.name, {} if row is None else _exports(planned, row.record)
+    name, before = plan.name, {} if row is None else _exports(plan, row.record)
     if row is not None and LOCATION in row.parameters:
         raise InvalidOption(f"The rows of {name} stand outside of the database.", "Drop the release first.")
-    for file in planned.exports:
-        check_export(planned.folder / file, force=file in before)
-    exports = [{"file": file, "sha256": None} for file in planned.exports]
-    if read := db.engine.given.get(planned.table):
-        for notice in read.notices:
+    for file in plan.exports:
+        check_export(plan.folder / file, force=file in before)
+    exports = [{"file": file, "sha256": None} for file in plan.exports]
+    if reading := db.engine.given.get(plan.table):
+        for notice in reading.notices:
             db.progress.notice(notice)
-    asked: dict[str, Any] = {ASKED: dict(planned.asked), "source": source, "files": _digests(planned)}
-    record = asked | {"folder": str(planned.folder), "exports": exports} | _to_sign(planned)
+    request: dict[str, Any] = {ASKED: dict(plan.asked), "source": source, "files": _digests(plan)}
+    record = request | {"folder": str(plan.folder), "exports": exports} | _to_sign(plan)
     with db.engine.publishes(record=record, replaces=None if row is None else name, whole=True):
         if grows:
             db.update(name)
         else:
-            getattr(db, planned.command)(planned.table, **planned.options())
+            getattr(db, plan.command)(plan.table, **plan.options())
     if grows:  # there is no new version where nothing changed that the release would show
         keep_record(db.engine, name, **record)
     return record
 
 
 def _export(
-    db: Database, planned: PlannedRelease, files: Sequence[str], known: Mapping[str, str | None]
+    db: Database, plan: PlannedRelease, files: Sequence[str], hashes: Mapping[str, str | None]
 ) -> None:
     """Write files, and keep the hash of each; one that is there and was not exported here is not replaced."""
-    release, digests = db.release(planned.name), dict(known)
+    release, digests = db.release(plan.name), dict(hashes)
     for file in files:
-        path = planned.folder / file
-        is_safe = planned.said.get("formula-safe", False) and path.suffix.lower() == ".csv"
-        release.export(path, force=file in known, formula_safe=is_safe)
+        path = plan.folder / file
+        is_safe = plan.said.get("formula-safe", False) and path.suffix.lower() == ".csv"
+        release.export(path, force=file in hashes, formula_safe=is_safe)
         digests[file] = _digest(path)
-        kept = [{"file": one, "sha256": digests.get(one)} for one in planned.exports if one in digests]
-        keep_record(db.engine, release.name, exports=kept)
+        exports = [{"file": one, "sha256": digests.get(one)} for one in plan.exports if one in digests]
+        keep_record(db.engine, release.name, exports=exports)
