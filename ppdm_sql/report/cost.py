@@ -31,15 +31,15 @@ from ppdm_sql.report.page import (
     Chart,
     Number,
     Picture,
-    aligned,
     bar_chart,
     beside,
     count,
-    enumerated,
+    enumeration,
     label,
     measure,
     numbers,
     of_sides,
+    rows_by_key,
     several,
 )
 from ppdm_sql.report.subject import (
@@ -110,8 +110,8 @@ def _are_codes(name: str, bars: Sequence[Bar]) -> bool:
 
 def _looks_coded(name: str, type_text: str, values: int) -> bool:
     records = 10 * values  # a release shows a label many times; that its values differ says nothing here
-    known = looks_like(name, type_text, records=records, values=values, nulls=0, alone=0, shape=ValueShape())
-    return known not in (Look.number, Look.date)
+    look = looks_like(name, type_text, records=records, values=values, nulls=0, alone=0, shape=ValueShape())
+    return look not in (Look.number, Look.date)
 
 
 def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
@@ -123,7 +123,7 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
         return value_bars(name, {BEFORE: before}, title)
     dates = kind_of(type_text) in MOMENTS
     rows = [
-        (Number(str(_drawn(bar.lower, dates))[:10]) if dates else bar.lower, round(bar.records))
+        (Number(str(_axis_value(bar.lower, dates))[:10]) if dates else bar.lower, round(bar.records))
         for bar in bars
     ]
     return Picture(
@@ -136,14 +136,14 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
 
 
 def value_bars(name: str, sides: Mapping[str, CountedSide], title: str = "") -> Picture:
-    frequent = {side: counted.counts(name) for side, counted in sides.items()}
+    frequent = {side: rows.counts(name) for side, rows in sides.items()}
     every = dict.fromkeys(one.value for counts in frequent.values() for one in counts.listed)
     order = list(every)[:MOST_LISTED]
     records = {side: dict(counts.listed) for side, counts in frequent.items()}
-    for side, counted in sides.items():
+    for side, rows in sides.items():
         missing = [value for value in order if value not in records[side]]
         if missing and frequent[side].values > len(frequent[side].listed):
-            records[side] |= counted.records_of(name, missing)
+            records[side] |= rows.records_of(name, missing)
     first = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
     bars = in_order(first)
     different = max(counts.values for counts in frequent.values())
@@ -160,7 +160,7 @@ def value_bars(name: str, sides: Mapping[str, CountedSide], title: str = "") -> 
         title or name,
         bar_chart(bars, records, step=12 if len(sides) > 1 else 20),
         f"Records by the value of {name}. {words}.",
-        numbers([name, *of_sides(sides, "records")], aligned(order, records)),
+        numbers([name, *of_sides(sides, "records")], rows_by_key(order, records)),
         " ".join(notes),
     )
 
@@ -170,11 +170,11 @@ def in_order(values: Sequence[str | None]) -> list[str | None]:
     texts = [value or "" for value in values]
     times = {text: text for text in texts if _TIME.fullmatch(text)}
     numbers = {text: place for text in texts if (place := _number(text)) is not None}
-    known: Mapping[str, Any] = times if len(times) >= len(numbers) else numbers
-    if 2 * len(known) < len(values):
+    places: Mapping[str, Any] = times if len(times) >= len(numbers) else numbers
+    if 2 * len(places) < len(values):
         return list(values)
-    last = [value for value in values if (value or "") not in known]
-    return [*sorted(known, key=lambda text: known[text]), *last]
+    last = [value for value in values if (value or "") not in places]
+    return [*sorted(places, key=lambda text: places[text]), *last]
 
 
 def _number(text: str) -> float | None:
@@ -187,13 +187,13 @@ def _number(text: str) -> float | None:
 # -- intervals --------------------------------------------------------------------------------
 
 
-def interval(one: ValueCount, dates: bool) -> Bar | None:
+def interval(value: ValueCount, dates: bool) -> Bar | None:
     """Read the bounds out of the label of an interval; None for other labels, and those without end."""
-    bounds = _INTERVAL.fullmatch(one.value or "")
+    bounds = _INTERVAL.fullmatch(value.value or "")
     if bounds is None:
         return None
     lower, upper = (_place(bounds[bound], dates) for bound in ("lower", "upper"))
-    return None if lower is None or upper is None or upper < lower else Bar(lower, upper, one.records)
+    return None if lower is None or upper is None or upper < lower else Bar(lower, upper, value.records)
 
 
 def _place(text: str, dates: bool) -> float | None:
@@ -252,13 +252,13 @@ def histogram(
     title: str, bars: Mapping[str, Sequence[Bar]], *, dates: bool = False, sizes: str = ""
 ) -> Chart:
     """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
-    every = [(side, bar, bar.upper - bar.lower) for side, those in bars.items() for bar in those]
+    every = [(side, bar, bar.upper - bar.lower) for side, of_side in bars.items() for bar in of_side]
     high = max((bar.records / width for _, bar, width in every), default=0)
     of, unit = ("unit", 1.0) if not dates else ("day", DAY) if high * DAY >= 1 else ("year", YEAR)
     rows = [
         {
-            "lower": _drawn(bar.lower, dates),
-            "upper": _drawn(bar.upper, dates),
+            "lower": _axis_value(bar.lower, dates),
+            "upper": _axis_value(bar.upper, dates),
             "amount": bar.records if sizes else bar.records * unit / width,
             "side": side,
         }
@@ -279,7 +279,7 @@ def histogram(
     return Chart("histogram", rows, look)
 
 
-def _drawn(place: float, dates: bool) -> float | str:
+def _axis_value(place: float, dates: bool) -> float | str:
     if not dates:
         return place
     return datetime.fromtimestamp(place / 1000, UTC).replace(tzinfo=None).isoformat()
@@ -304,7 +304,7 @@ def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
     for item in subject.columns("randomized", "discretized"):
         if (model := models.get(item.name)) is None:
             continue
-        distribution = _reconstructed(subject, item.name)
+        distribution = _reconstruct(subject, item.name)
         if not model.added:
             pictures.append(_categories(subject, item.name, distribution, model))
         elif distribution is not None:
@@ -312,7 +312,7 @@ def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
     return pictures
 
 
-def _reconstructed(subject: Subject, name: str) -> Distribution | None:
+def _reconstruct(subject: Subject, name: str) -> Distribution | None:
     """Reconstruct the distribution of a column from the release alone, where that is possible."""
     options = ReconstructRequest(into=f"report_{secrets.token_hex(8)}", columns=(name,))
     try:
@@ -334,16 +334,16 @@ def _numbers(subject: Subject, name: str, distribution: Distribution) -> Picture
     if subject.before is not None and name in subject.before.codes:
         lines = {TRUE: subject.before.bars(name, len(estimate), (edges[0], edges[-1])), **lines}
     rows = [row for side, bars in lines.items() for row in _outline(side, bars, width)]
-    listed = {side: bars for side, bars in lines.items() if side != NOISY}
+    in_cells = {side: bars for side, bars in lines.items() if side != NOISY}
     cells = [
         (*(Number(f"{end:,.6g}") for end in bars[-1][:2]), *(round(bar.records) for bar in bars))
-        for bars in zip(*listed.values(), strict=False)
+        for bars in zip(*in_cells.values(), strict=False)
     ]
     return Picture(
         name,
         lines_chart(name, rows, f"records in {measure(width)}", ",~f", 220),
         f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
-        numbers(["from", "to", *listed], cells),
+        numbers(["from", "to", *in_cells], cells),
     )
 
 
@@ -361,21 +361,21 @@ def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, obj
 
 def _categories(subject: Subject, name: str, distribution: Distribution | None, model: NoiseModel) -> Picture:
     """Draw the released, the reconstructed and, for the owner, the true frequencies of categories."""
-    released = dict(subject.after.counts(name).listed)
-    sides: dict[str, Mapping[str | None, float]] = {AFTER: released}
+    counts = dict(subject.after.counts(name).listed)
+    sides: dict[str, Mapping[str | None, float]] = {AFTER: counts}
     if subject.before is not None and name in subject.before.codes:
         sides = {BEFORE: dict(subject.before.counts(name).listed), **sides}
     if distribution is not None and distribution.values and model.kind == "retain":
-        guessed = [float(part) * distribution.records for part in distribution.probabilities]
-        sides[RECONSTRUCTED] = dict(zip(distribution.values, guessed, strict=True))
-    order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
-    rounded = {side: {value: round(number) for value, number in of.items()} for side, of in sides.items()}
+        estimates = [float(part) * distribution.records for part in distribution.probabilities]
+        sides[RECONSTRUCTED] = dict(zip(distribution.values, estimates, strict=True))
+    order = list(model.labels) if model.kind == "cells" else sorted(counts, key=lambda v: -counts[v])
+    records = {side: {value: round(number) for value, number in of.items()} for side, of in sides.items()}
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
         bar_chart(order[:MOST_BARS], sides),
         f"Records by the value of {name}, which is {words}.",
-        numbers([name, *(f"records {side}" for side in sides)], aligned(order[:MOST_LISTED], rounded)),
+        numbers([name, *(f"records {side}" for side in sides)], rows_by_key(order[:MOST_LISTED], records)),
         f"Each value is {words}."
         + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
     )
@@ -401,11 +401,13 @@ def left_out(subject: Subject) -> list[ResultTable]:
         )
         params = {"release": subject.name, "attribute": name}
         hit = subject.engine.query(text, params, step="left_out_values")
-        losses += [(lost - before * missing, name, value, before, lost) for value, before, lost in hit]
+        losses += [
+            (removed - before * missing, name, value, before, removed) for value, before, removed in hit
+        ]
     losses.sort(key=lambda loss: -loss[0])
     rows = [
-        (name, Number(label(value)), before, lost, lost / before)
-        for _, name, value, before, lost in losses[:MOST_HIT]
+        (name, Number(label(value)), before, removed, removed / before)
+        for _, name, value, before, removed in losses[:MOST_HIT]
     ]
     heading = ["column", "value or label", "records of the source", "left out", "share"]
     return [numbers(heading, rows, "share")] if rows else []
@@ -424,7 +426,7 @@ def information(measures: Sequence[Measured]) -> list[Picture]:
     }
     rows = [
         (name, before, after, min(1.0, after / before) if before and after is not None else None)
-        for name, before, after in aligned(sides[AFTER], sides)
+        for name, before, after in rows_by_key(sides[AFTER], sides)
     ]
     return [
         Picture(
@@ -441,7 +443,7 @@ def information(measures: Sequence[Measured]) -> list[Picture]:
 
 def associations(subject: Subject) -> tuple[list[Picture], list[str]]:
     """Draw how strongly columns go together, before and after; say which columns are left out."""
-    columns, apart = _compared(subject)
+    columns, apart = _columns_to_compare(subject)
     if len(columns) < 2:
         return [], []
     sides = {"In the release": subject.after}
@@ -450,16 +452,16 @@ def associations(subject: Subject) -> tuple[list[Picture], list[str]]:
     return [_heat(title, columns, _strengths(side, columns)) for title, side in sides.items()], apart
 
 
-def _compared(subject: Subject) -> tuple[list[str], list[str]]:
+def _columns_to_compare(subject: Subject) -> tuple[list[str], list[str]]:
     """Choose the columns: those with few values or with places, changed ones and the class first."""
     order = {"class": 0, "sensitive": 1, "kept": 3}
     sides = [side for side in (subject.before, subject.after) if side is not None]
-    ranked = sorted(subject.columns(), key=lambda item: order.get(item.treatment, 2))
-    there = [item.name for item in ranked if all(item.name in side.codes for side in sides)]
-    few = [name for name in there[: 2 * MOST_PAIRED] if all(_is_few(side, name) for side in sides)]
+    items = sorted(subject.columns(), key=lambda item: order.get(item.treatment, 2))
+    names = [item.name for item in items if all(item.name in side.codes for side in sides)]
+    few = [name for name in names[: 2 * MOST_PAIRED] if all(_is_few(side, name) for side in sides)]
     few = few[:MOST_PAIRED]
     place = {item.name: number for number, item in enumerate(subject.shape.columns)}
-    return sorted(few, key=place.__getitem__), [name for name in there if name not in few]
+    return sorted(few, key=place.__getitem__), [name for name in names if name not in few]
 
 
 def _is_few(side: CountedSide, name: str) -> bool:
@@ -470,14 +472,14 @@ def _is_few(side: CountedSide, name: str) -> bool:
 
 def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
     """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
-    grouped = _grouped(side, names)
+    groups = _group_rows(side, names)
     strengths: dict[tuple[str, str], float | None] = {}
     for (first, one), (second, other) in combinations(enumerate(names), 2):
         codes = {"first": [f"v{first}"], "second": [f"v{second}"]}
-        text = bind("report/association", tables={"grouped": grouped}, columns=codes)
+        text = bind("report/association", tables={"grouped": groups}, columns=codes)
         ((chi_square, *sizes),) = side.engine.query(text, step="association")
         strengths[one, other] = corrected_v(chi_square, *sizes)
-    side.engine.discard(grouped)
+    side.engine.discard(groups)
     return strengths
 
 
@@ -495,7 +497,7 @@ def corrected_v(chi_square: float | None, rows: int, columns: int, records: floa
     return min(1.0, math.sqrt(phi / (least - 1))) if least > 1 else None
 
 
-def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
+def _group_rows(side: CountedSide, names: Sequence[str]) -> Table:
     """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
     values, joins = [], []
     for place, name in enumerate(names):
@@ -514,8 +516,8 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
             value = column("group", f"g{place}")
         values.append(alias(value, f"v{place}"))
     query = "SELECT {values}, sum(s.records)::BIGINT AS records FROM {rows} AS s {joins} GROUP BY ALL"
-    paired = sql(query, values=values, rows=side.rows, joins=joined(joins, " "))
-    return side.engine.materialize("paired", paired)
+    select = sql(query, values=values, rows=side.rows, joins=joined(joins, " "))
+    return side.engine.materialize("paired", select)
 
 
 def _heat(title: str, names: Sequence[str], strengths: Strengths) -> Picture:
@@ -524,9 +526,9 @@ def _heat(title: str, names: Sequence[str], strengths: Strengths) -> Picture:
         for (across, down), v in strengths.items()
     ]
     cells = [(*pair, NONE if value is None else Number(f"{value:.3f}")) for pair, value in strengths.items()]
-    known = {pair: value for pair, value in strengths.items() if value is not None}
-    most = max(known, key=known.__getitem__, default=None)
-    says = f"{title}: the association of each pair of {enumerated(list(names))}."
+    values_of_pairs = {pair: value for pair, value in strengths.items() if value is not None}
+    most = max(values_of_pairs, key=values_of_pairs.__getitem__, default=None)
+    says = f"{title}: the association of each pair of {enumeration(list(names))}."
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {strengths[most]:.2f}."
     return Picture(title, Chart("heat", rows), says, numbers(["column", "column", "V"], cells))

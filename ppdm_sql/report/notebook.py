@@ -19,7 +19,7 @@ from ppdm_sql.report.cost import information, lines_chart
 from ppdm_sql.report.page import AFTER, Chart, Picture, bar_chart, html, vega
 from ppdm_sql.report.promise import class_sizes
 from ppdm_sql.report.subject import MOST_BARS
-from ppdm_sql.report.trees import drawn_tree
+from ppdm_sql.report.trees import tree_picture
 from ppdm_sql.results import Result
 
 MOST_PICTURES = 6
@@ -60,7 +60,7 @@ def _of_audit(result: Audit) -> Iterable[Picture]:
 @pictures.register
 def _of_evaluation(result: Evaluation) -> Iterable[Picture]:
     errors = {rate.error: rate.mean for rate in result.rates if " - " not in rate.error}
-    yield _titled("Errors, in per cent of the tested records", _bars(errors, "per cent", ",~f"))
+    yield _picture("Errors, in per cent of the tested records", _bars(errors, "per cent", ",~f"))
 
 
 @pictures.register
@@ -70,21 +70,21 @@ def _of_reconstruction(result: Reconstruction) -> Iterable[Picture]:
         of = distribution.attribute + ("" if group is None else f", {group}")
         shares = list(map(float, distribution.probabilities))
         if distribution.edges is None:
-            yield _titled(of, _bars(dict(zip(distribution.values, shares, strict=True)), "share", ".0%"))
+            yield _picture(of, _bars(dict(zip(distribution.values, shares, strict=True)), "share", ".0%"))
             continue
         points = zip(map(float, distribution.edges), [*shares, 0.0], strict=True)
         rows = [{"at": at, "amount": amount, "side": AFTER} for at, amount in points]
-        yield _titled(of, lines_chart(distribution.attribute, rows, "share", "~%", 130))
+        yield _picture(of, lines_chart(distribution.attribute, rows, "share", "~%", 130))
 
 
 @pictures.register
 def _of_model(result: Model) -> Iterable[Picture]:
-    return [drawn_tree(result.tree())]
+    return [tree_picture(result.tree())]
 
 
 def _bars(amounts: Mapping[Any, float], title: str, form: str) -> Chart:
     return bar_chart(list(amounts)[:MOST_BARS], {AFTER: amounts}, title, form, 14)
 
 
-def _titled(title: str, chart: Chart) -> Picture:
+def _picture(title: str, chart: Chart) -> Picture:
     return Picture(title, chart, title)

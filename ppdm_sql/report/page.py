@@ -44,11 +44,11 @@ COLOURS = {
 """Of each side that a picture can show."""
 SYMBOLS = {"curve": "stroke", "lines": "stroke", "scatter": "circle"}
 """In the legends of charts that have no bars."""
-_DRAWN = {
+_ELEMENTS = {
     *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
     *("defs", "clipPath", "linearGradient", "stop"),
 }
-_KEPT = {
+_ATTRIBUTES = {
     *("d", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "dx", "dy", "width", "height", "viewBox"),
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"),
     *("stroke-linecap", "stroke-miterlimit", "stroke-linejoin", "text-anchor", "transform", "clip-path"),
@@ -108,21 +108,21 @@ def measure(number: float | None) -> Number:
     return Number(f"{number:.3g}")
 
 
-def enumerated(words: list[str] | tuple[str, ...]) -> str:
+def enumeration(words: list[str] | tuple[str, ...]) -> str:
     """Join words as a sentence does: Job, Sex and Age."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def written(day: date) -> str:
+def day_text(day: date) -> str:
     return f"{day.day} {day:%B %Y}"
 
 
-def beside(said: Mapping[str, str]) -> str:
+def beside(texts: Mapping[str, str]) -> str:
     """Put what is said of the sides beside each other; a single side needs no name."""
-    if len(said) == 1:
-        return next(iter(said.values()))
-    return ", ".join(f"{text} {side}" for side, text in said.items())
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return ", ".join(f"{text} {side}" for side, text in texts.items())
 
 
 def several(number: int, one: str, many: str | None = None) -> str:
@@ -146,7 +146,7 @@ def numbers(columns: Sequence[str], rows: Iterable[Sequence[Any]], *shares: str)
     return ResultTable("", columns, list(rows), dict.fromkeys(shares, SHARE))
 
 
-def aligned(keys: Iterable[Any], sides: Mapping[str, Mapping[Any, Any]]) -> list[tuple[Any, ...]]:
+def rows_by_key(keys: Iterable[Any], sides: Mapping[str, Mapping[Any, Any]]) -> list[tuple[Any, ...]]:
     """Give rows of what each side has of some keys, 0 where it has nothing."""
     return [(key, *(amounts.get(key, 0) for amounts in sides.values())) for key in keys]
 
@@ -237,15 +237,15 @@ def vega() -> Any:
     return vl_convert
 
 
-def drawn(chart: Chart, number: int) -> str:
+def draw_svg(chart: Chart, number: int) -> str:
     """Draw a picture of a page as SVG; identifiers in it are told apart by its number.
 
     A description is Vega's if it has data. Sides stand in their order, and a legend where there are several.
     """
-    seen = [side for side in COLOURS if any(row.get("side") == side for row in chart.rows)]
-    legend = {"symbolType": SYMBOLS.get(chart.name, "square")} if len(seen) > 1 else None
-    sided = {"sides": seen, "colours": [COLOURS[side] for side in seen], "legend": legend}
-    spec = _filled(_description(chart.name), sided | dict(chart.look))
+    sides = [side for side in COLOURS if any(row.get("side") == side for row in chart.rows)]
+    legend = {"symbolType": SYMBOLS.get(chart.name, "square")} if len(sides) > 1 else None
+    values = {"sides": sides, "colours": [COLOURS[side] for side in sides], "legend": legend}
+    spec = _fill(_description(chart.name), values | dict(chart.look))
     try:
         if "data" in spec:
             spec["data"][0]["values"] = list(chart.rows)
@@ -255,7 +255,7 @@ def drawn(chart: Chart, number: int) -> str:
             svg = vega().vegalite_to_svg(spec, vl_version=VEGA_LITE)
     except ValueError as cause:
         raise EngineError(f"The chart {chart.name!r} cannot be drawn.", "Report this as a defect.") from cause
-    return _cleaned(svg, f"p{number}-")
+    return _clean_svg(svg, f"p{number}-")
 
 
 @cache
@@ -264,15 +264,15 @@ def _description(name: str) -> dict[str, Any]:
     return cast(dict[str, Any], json.loads(text))
 
 
-def _filled(node: Any, values: Mapping[str, Any]) -> Any:
+def _fill(node: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(node, dict):
-        return {key: _filled(item, values) for key, item in node.items()}
+        return {key: _fill(item, values) for key, item in node.items()}
     if isinstance(node, list):
-        return [_filled(item, values) for item in node]
+        return [_fill(item, values) for item in node]
     return values[node[1:]] if isinstance(node, str) and node.startswith("@") else node
 
 
-def _cleaned(svg: str, prefix: str) -> str:
+def _clean_svg(svg: str, prefix: str) -> str:
     """Keep shapes and texts; roles, classes, links and whatever could act are left out."""
     root = ElementTree.fromstring(svg)
     _clean(root, prefix)
@@ -285,12 +285,12 @@ def _cleaned(svg: str, prefix: str) -> str:
 
 def _clean(element: ElementTree.Element, prefix: str) -> None:
     for child in list(element):
-        if child.tag.rpartition("}")[2] not in _DRAWN or _is_nothing(child):
+        if child.tag.rpartition("}")[2] not in _ELEMENTS or _is_nothing(child):
             element.remove(child)
         else:
             _clean(child, prefix)
     for name, value in list(element.attrib.items()):
-        if name not in _KEPT:
+        if name not in _ATTRIBUTES:
             del element.attrib[name]
         elif name == "id":
             element.set(name, prefix + value)
@@ -307,11 +307,11 @@ def _is_nothing(element: ElementTree.Element) -> bool:
 
 
 def html(template: str, **content: object) -> str:
-    """Fill a template: HTML that needs nothing else, and that may do nothing but show itself."""
+    """Fill a template: HTML in one file, which loads nothing and runs nothing."""
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     number = itertools.count(1)
-    content |= {"style": style, "digest": digest, "draw": lambda chart: drawn(chart, next(number))}
+    content |= {"style": style, "digest": digest, "draw": lambda chart: draw_svg(chart, next(number))}
     return templates().get_template(template).render(content).translate(_DIRECTIONS)
 
 
@@ -329,9 +329,9 @@ def templates() -> Environment:
     environment.tests["right"] = lambda cell: isinstance(cell, Number)
     environment.globals |= {
         "several": several,
-        "made": lambda: f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}.",
+        "made": lambda: f"Made by ppdm-sql {__version__} on {day_text(datetime.now(UTC).date())}.",
     }
-    environment.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
+    environment.filters |= {"enumerated": enumeration, "share": share, "written": day_text, "cells": cells}
     environment.filters |= {"heads": heads, "error": lambda per_cent: f"{per_cent:.1f} %"}
     return environment
 

@@ -20,13 +20,13 @@ from ppdm_sql.report.page import (
     Chart,
     Number,
     Picture,
-    aligned,
     bar_chart,
     beside,
     count,
     measure,
     numbers,
     of_sides,
+    rows_by_key,
     share,
 )
 from ppdm_sql.report.subject import BARS, Bar, Measurements, Subject
@@ -39,19 +39,19 @@ TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Risks at which the axis of a curve has a mark."""
 
 
-def asked(subject: Subject) -> list[ResultTable]:
+def requirements_table(subject: Subject) -> list[ResultTable]:
     """Say of each requirement what was asked and what was reached; no table where there is none."""
-    before = subject.measured_before
+    before = subject.measurements_before
     rows = []
-    for place, finding in enumerate(subject.measured.findings):
-        was = [] if before is None else [_reached(before.findings[place])]
+    for place, finding in enumerate(subject.measurements.findings):
+        was = [] if before is None else [_amount_reached(before.findings[place])]
         verdict = Number("holds" if finding.holds else "is broken")
-        rows.append([str(finding.requirement), *was, _reached(finding), verdict])
+        rows.append([str(finding.requirement), *was, _amount_reached(finding), verdict])
     heads = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
     return [numbers(heads, rows)] if rows else []
 
 
-def _reached(finding: Finding) -> Number:
+def _amount_reached(finding: Finding) -> Number:
     return _amount(requirement_of(finding.requirement), finding.reached)
 
 
@@ -66,18 +66,18 @@ def distributions(subject: Subject) -> list[Picture]:
     """Draw the distribution behind each requirement; class sizes once for each set of columns."""
     pictures = [class_sizes(sizes, subject.counted) for sizes in _sizes(subject)]
     return pictures + [
-        _reached_by(subject, place, requirement)
+        _group_numbers(subject, place, requirement)
         for place, requirement in enumerate(subject.requirements)
-        if subject.measured.reached[place] is not None
+        if subject.measurements.group_bars[place] is not None
     ]
 
 
 def _of_sides(subject: Subject) -> dict[str, Measurements]:
-    before = {} if subject.measured_before is None else {BEFORE: subject.measured_before}
-    return {**before, AFTER: subject.measured}
+    before = {} if subject.measurements_before is None else {BEFORE: subject.measurements_before}
+    return {**before, AFTER: subject.measurements}
 
 
-def class_sizes(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
+def class_sizes(sides: Mapping[str, ClassSizes], units: str) -> Picture:
     """Draw the records, or persons, by the size of their class."""
     ranges = sorted({(low, high) for sizes in sides.values() for low, high, *_ in sizes.ranges})
     here = {side: {low: (n, of) for low, _, n, of in sizes.ranges} for side, sizes in sides.items()}
@@ -91,10 +91,10 @@ def class_sizes(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
     smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in sides.items()})
     return Picture(
         f"Class sizes on {on}",
-        histogram(f"{counted} in the class", bars, sizes=counted),
-        f"{counted.capitalize()} by the size of their equivalence class on {on}. "
+        histogram(f"{units} in the class", bars, sizes=units),
+        f"{units.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
-        numbers(["class size", *of_sides(sides, "classes", counted)], cells),
+        numbers(["class size", *of_sides(sides, "classes", units)], cells),
         f"Smallest class: {smallest}.",
     )
 
@@ -104,9 +104,9 @@ def _pairs(sides: Mapping[str, Mapping[int, tuple[int, int]]], key: int) -> list
     return [number for counts in sides.values() for number in counts.get(key, (0, 0))]
 
 
-def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Picture:
-    sides = {side: measured.reached[place] for side, measured in _of_sides(subject).items()}
-    groups = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in sides.items() if reached}
+def _group_numbers(subject: Subject, place: int, requirement: Requirement) -> Picture:
+    sides = {side: measurements.group_bars[place] for side, measurements in _of_sides(subject).items()}
+    groups = {side: {bar: (g, n) for bar, g, n in bars_of.bars} for side, bars_of in sides.items() if bars_of}
     width = next(one.width for one in sides.values() if one is not None)
     label = [
         _bar_label(requirement, width, bar)
@@ -122,16 +122,16 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
         for bar, text in enumerate(label)
         if any(bar in bars for bars in groups.values())
     ]
-    counted = subject.counted
+    units = subject.counted
     unit = "confidence" if requirement.counts is Counts.PROTECTED else requirement.form
     angle = -40 if sum(len(text) + 2 for text in label) > 70 else 0
-    look = {"title": f"{unit} of the group", "up": counted, "format": ",~f", "angle": angle}
-    worst = f"orst group of the release: {_reached(subject.measured.findings[place])}"
+    look = {"title": f"{unit} of the group", "up": units, "format": ",~f", "angle": angle}
+    worst = f"orst group of the release: {_amount_reached(subject.measurements.findings[place])}"
     return Picture(
         f"{unit.capitalize()}: {requirement}",
         Chart("columns", rows, look),
-        f"{counted.capitalize()} by the {unit} of their group under {requirement}. The w{worst}.",
-        numbers([unit, *of_sides(groups, "groups", counted)], cells),
+        f"{units.capitalize()} by the {unit} of their group under {requirement}. The w{worst}.",
+        numbers([unit, *of_sides(groups, "groups", units)], cells),
         f"W{worst}; the limit is {_amount(requirement, float(requirement.limit))}.",
     )
 
@@ -150,7 +150,7 @@ def _bar_label(requirement: Requirement, width: float, bar: int) -> str:
 
 
 def alone(subject: Subject) -> list[str]:
-    """Say who is alone by what is released as it is beside the labels; it takes nothing but the release."""
+    """Say who is unique by the labels and the columns released as they are; it reads the release alone."""
     shape, treatments = subject.shape, {item.name: item.treatment for item in subject.columns()}
     if not subject.requirements:  # who swaps or adds noise takes others to know what is released as it is
         return []
@@ -167,11 +167,11 @@ def curves(subject: Subject) -> list[Picture]:
 def _sizes(subject: Subject) -> list[dict[str, ClassSizes]]:
     """Give the class sizes of each set of columns, by side."""
     sides = _of_sides(subject)
-    places = range(len(subject.measured.sizes))
-    return [{side: measured.sizes[place] for side, measured in sides.items()} for place in places]
+    places = range(len(subject.measurements.sizes))
+    return [{side: measurements.sizes[place] for side, measurements in sides.items()} for place in places]
 
 
-def _curve(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
+def _curve(sides: Mapping[str, ClassSizes], units: str) -> Picture:
     points = sorted({at for sizes in sides.values() for at in _points(sizes)})
     rows = [
         {"at": at, "side": side, "amount": _at_least(sizes, at)}
@@ -180,20 +180,19 @@ def _curve(sides: Mapping[str, ClassSizes], counted: str) -> Picture:
     ]
     # where every record is alone, all marks would stand at one place
     look = {
-        "title": f"risk of the {counted.removesuffix('s')}",
-        "up": f"{counted} with at least this risk",
+        "title": f"risk of the {units.removesuffix('s')}",
+        "up": f"{units} with at least this risk",
         "ticks": [at for at in TICKS if at >= points[0]],
     }
     cells = [(at, *(_at_least(sizes, at) for sizes in sides.values())) for at in RISKS]
-    on, each = ", ".join(sides[AFTER].quasi_identifier), counted.removesuffix("s")
-    heads = ["risk of at least", *of_sides(sides, counted)]
+    on, each = ", ".join(sides[AFTER].quasi_identifier), units.removesuffix("s")
+    heads = ["risk of at least", *of_sides(sides, units)]
     highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in sides.items()})
     mean = beside({side: share(_mean(sizes)) for side, sizes in sides.items()})
     return Picture(
         f"Risk of a {each}, known by {on}",
         Chart("curve", rows, look),
-        f"Share of the {counted} by the least risk that they have. "
-        f"Highest risk: {highest}. Mean risk: {mean}.",
+        f"Share of the {units} by the least risk that they have. Highest risk: {highest}. Mean risk: {mean}.",
         numbers(heads, cells, *heads),
         f"Highest: {highest}. Mean: {mean}.",
     )
@@ -222,16 +221,16 @@ def identifiable(subject: Subject, by: Sequence[str], source: Table | None) -> l
 
     Numbers of the source are counted in the bins that the release shows.
     """
-    swapped = [item.name for item in subject.columns("swapped")]
-    if not swapped or not by:
+    names = [item.name for item in subject.columns("swapped")]
+    if not names or not by:
         return []
     engine, shape = subject.engine, subject.shape
     rows = {AFTER: shape.rows()}
     if source is not None:
-        binned = in_bins(source, engine.columns(source), shape.columns, "s")
-        rows = {BEFORE: exp.select(exp.Star()).from_(binned), **rows}
+        bins = in_bins(source, engine.columns(source), shape.columns, "s")
+        rows = {BEFORE: exp.select(exp.Star()).from_(bins), **rows}
     audits = {
-        side: audit(engine, engine.overlay(of), count=shape.count, confidential=swapped, by=by).identifiable
+        side: audit(engine, engine.overlay(of), count=shape.count, confidential=names, by=by).identifiable
         for side, of in rows.items()
     }
     return [
@@ -239,7 +238,7 @@ def identifiable(subject: Subject, by: Sequence[str], source: Table | None) -> l
             name,
             {side: one for side, several in audits.items() for one in several if one.confidential == name},
         )
-        for name in swapped
+        for name in names
     ]
 
 
@@ -252,5 +251,5 @@ def _statuses(name: str, sides: Mapping[str, Identifiable]) -> Picture:
         f"Records whose {name} can be identified",
         bar_chart(STATUSES, records, step=14),
         f"Records that are uniquely, collectively or not identifiable in {name}.",
-        numbers(["identifiable", *sides], aligned(STATUSES, records)),
+        numbers(["identifiable", *sides], rows_by_key(STATUSES, records)),
     )

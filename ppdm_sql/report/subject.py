@@ -62,7 +62,7 @@ class CountedSide:
     rows: Table  # distinct combinations: `c0` ... for columns, `x0` ... for places on a line, and `records`
     codes: Mapping[str, int]  # the number of each column that is counted
     types: Mapping[str, str]  # its type
-    _counted: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
+    _frequent: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
 
     def has_places(self, name: str) -> bool:
         """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
@@ -76,17 +76,17 @@ class CountedSide:
 
     def counts(self, name: str) -> FrequentValues:
         """Count the most frequent values of a column; one scan of it, the first time."""
-        if name not in self._counted:
+        if name not in self._frequent:
             rows = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
             listed = tuple(ValueCount(value, records) for value, records, *_ in rows)
-            self._counted[name] = FrequentValues(listed, *(rows[0][2:] if rows else (0, 0)))
-        return self._counted[name]
+            self._frequent[name] = FrequentValues(listed, *(rows[0][2:] if rows else (0, 0)))
+        return self._frequent[name]
 
     def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
         """Count the records of some values of a column, and of NULL; one scan of it."""
         text = bind("report/value_records", tables={"side": self.rows}, columns={"value": self._value(name)})
-        named = [value for value in values if value is not None]
-        return dict(self.engine.query(text, {"wanted": named}, step="value_records"))
+        texts = [value for value in values if value is not None]
+        return dict(self.engine.query(text, {"wanted": texts}, step="value_records"))
 
     def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
         place = {"place": self._place(name)}
@@ -147,12 +147,12 @@ def least_width(place: float) -> float:
 def release_side(engine: Engine, shape: Shape) -> CountedSide:
     """Give the released rows; nothing but the frozen table is read."""
     items = [item for item in shape.columns if item.treatment not in UNCOUNTED]
-    packed = {item.name for item in items if item.packed}
+    packed_names = {item.name for item in items if item.packed}
     values = {
         item.name: exp.cast(column(item.name, "f"), "TEXT") if item.packed else column(item.name, "f")
         for item in items
     }
-    types = dict(engine.columns(shape.frozen)) | dict.fromkeys(packed, "VARCHAR")
+    types = dict(engine.columns(shape.frozen)) | dict.fromkeys(packed_names, "VARCHAR")
     count = None if shape.count is None else column(shape.count, "f")
     return _side(engine, shape.stored(), values, types, count)
 
@@ -180,16 +180,16 @@ def _side(
     count: exp.Expression | None,
 ) -> CountedSide:
     """Collapse the rows over the columns, each under a code; everything after counts the combinations."""
-    coded = [alias(value, f"c{place}") for place, value in enumerate(values.values())]
+    codes_of_values = [alias(value, f"c{place}") for place, value in enumerate(values.values())]
     one = literal(1) if count is None else count
     query = "SELECT {columns} FROM {rows} WHERE {one} > 0"
-    columns = [*coded, sql("{one}::BIGINT AS records", one=one)]
+    columns = [*codes_of_values, sql("{one}::BIGINT AS records", one=one)]
     view = engine.overlay(sql(query, columns=columns, rows=rows, one=one))
     codes = [item for item in engine.columns(view) if item.name != "records"]
     exact = [alias(value, name) for name, value in exact_values(engine, view, codes).items()]
     query = "SELECT {columns} FROM {view} AS s GROUP BY ALL"
     total = sql("sum(s.records)::BIGINT AS records")
-    collapsed = engine.materialize("side", sql(query, columns=[*exact, total], view=view))
+    grid = engine.materialize("side", sql(query, columns=[*exact, total], view=view))
     places = [
         sql(
             "{place}::DOUBLE AS {name}",
@@ -201,16 +201,16 @@ def _side(
         for place, name in enumerate(values)
         if _has_places(types[name])
     ]
-    placed = engine.overlay(sql("SELECT {columns} FROM {t} AS s", columns=[sql("*"), *places], t=collapsed))
+    side = engine.overlay(sql("SELECT {columns} FROM {t} AS s", columns=[sql("*"), *places], t=grid))
     of_columns = {name: types[name] for name in values}
-    return CountedSide(engine, placed, {name: place for place, name in enumerate(values)}, of_columns)
+    return CountedSide(engine, side, {name: place for place, name in enumerate(values)}, of_columns)
 
 
-# -- measured --------------------------------------------------------------------------------------
+# -- measurements --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Reached:
+class GroupBars:
     """What the groups of one requirement reach, in bars of one width from 0."""
 
     width: float  # of a bar; the last of `BARS` takes all that is beyond
@@ -220,12 +220,12 @@ class Reached:
 @dataclass(frozen=True)
 class Measurements:
     findings: tuple[Finding, ...]  # one for each requirement
-    reached: tuple[Reached | None, ...]  # one for each requirement; None where it is about class sizes
+    group_bars: tuple[GroupBars | None, ...]  # one for each requirement; None where it is about class sizes
     sizes: tuple[ClassSizes, ...]  # one for each quasi-identifier or channel, each set of columns once
     smallest: tuple[tuple[Group, ...], ...] = ()  # the smallest of each, where asked for; they hold cells
 
 
-def measured(
+def measure_table(
     engine: Engine,
     table: Table,
     requirements: Sequence[Requirement],
@@ -244,7 +244,7 @@ def measured(
     run = AuditRun(engine, table, requirements, count=count, person=person, cut=cut)
     return Measurements(
         tuple(run.findings),
-        tuple(_reached(run.collapsed, one) for one in run.judged),
+        tuple(_group_bars(run.collapsed, one) for one in run.judged),
         tuple(class_sizes(run.collapsed, names) for names in run.groupings),
         tuple(_smallest(run, names, smallest) for names in run.groupings) if smallest else (),
     )
@@ -255,13 +255,13 @@ def _smallest(run: AuditRun, names: tuple[str, ...], most: int) -> tuple[Group, 
     return tuple(worst_groups(run.collapsed, judge(run.collapsed, question, run.types), most))
 
 
-def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
-    requirement = judged.question.requirement
+def _group_bars(collapsed: Collapsed, judgement: Judged) -> GroupBars | None:
+    requirement = judgement.question.requirement
     if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
         return None
     width = bar_width(requirement)
     values: dict[str, Scalar] = {"width": width, "bars": BARS}
-    text = bind("report/reached_counts", tables={"judgements": judged.judgements}, values=values)
+    text = bind("report/reached_counts", tables={"judgements": judgement.judgements}, values=values)
     rows = collapsed.engine.query(text, step="reached_counts")
     bars = {bar: (groups, records) for bar, groups, records in rows}
     # a group without a protected value is not judged by its template: its confidence is 0
@@ -269,7 +269,7 @@ def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     if unjudged > 0:
         groups, records = bars.get(0, (0, 0))
         bars[0] = groups + unjudged, records + collapsed.size[1] - sum(n for _, n in bars.values())
-    return Reached(width, tuple((bar, *bars[bar]) for bar in sorted(bars)))
+    return GroupBars(width, tuple((bar, *bars[bar]) for bar in sorted(bars)))
 
 
 def bar_width(requirement: Requirement) -> float:
@@ -297,15 +297,15 @@ class Subject:
     shape: Shape  # its columns
     requirements: tuple[Requirement, ...]  # what it keeps
     after: CountedSide  # its rows
-    measured: Measurements  # what the audit's steps say of these
+    measurements: Measurements  # what the audit's steps say of these
     before: CountedSide | None = None  # the rows of the source, for the owner, where it is still there
-    measured_before: Measurements | None = None  # what the audit's steps say of the source
+    measurements_before: Measurements | None = None  # what the audit's steps say of the source
     left_out: int = 0  # records of the source that the release does not have
 
     @property
     def counted(self) -> Counted:
         """What the requirements count, and with them classes and risks: records, or persons."""
-        return self.measured.findings[0].counted if self.measured.findings else "records"
+        return self.measurements.findings[0].counted if self.measurements.findings else "records"
 
     @property
     def share_left_out(self) -> float:

@@ -48,23 +48,23 @@ def write_model_report(engine: Engine, model: Model, options: PageOptions) -> No
     check_target(engine, path, force=options.force)
     vega()
     row, tree = model.row(), model.tree()
-    _, _, *tested = model.tables()
+    _, _, *test_tables = model.tables()
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
-    listed = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
+    nodes = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
     page = html(
         "model.html.jinja",
         row=row,
         splits=list(tree.used),
         grown=MODES[row.mode],
         tree=tree,
-        drawn=drawn_tree(tree, below),
+        drawn=tree_picture(tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
-        kept={node.id for node in listed},
-        way=partial(_way, tree),
+        kept={node.id for node in nodes},
+        way=partial(_condition, tree),
         says=partial(_says, tree),
-        purified=_purified(tree),
-        confusion=[table._replace(title="") for table in tested[:1]],
-        right=dict(zip(tested[1].columns, tested[1].rows[0], strict=True)) if tested else None,
+        purified=_gini_falls(tree),
+        confusion=[table._replace(title="") for table in test_tables[:1]],
+        right=dict(zip(test_tables[1].columns, test_tables[1].rows[0], strict=True)) if test_tables else None,
     )
     write_page(engine, path, page.encode(), force=options.force)
 
@@ -72,7 +72,7 @@ def write_model_report(engine: Engine, model: Model, options: PageOptions) -> No
 # -- the tree ---------------------------------------------------------------------------------
 
 
-def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
+def tree_picture(tree: DecisionTree, note: str = "") -> Picture:
     nodes = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
     depth = max(node.depth for node in nodes)
     leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in nodes)
@@ -80,7 +80,7 @@ def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
         {
             "id": node.id,
             "parent": node.parent,
-            "way": _way(tree, node),
+            "way": _condition(tree, node),
             "says": f"{tree.classes[node.label]}, {100 * _purity(node):.0f} %",
             "leaf": node.is_leaf,
         }
@@ -88,7 +88,7 @@ def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
     ]
     room = 530 // (depth + 1)
     look = {"height": max(NODE_HEIGHT * leaves, 60), "reach": room * depth, "limit": {"value": room}}
-    cells = [(node.depth, _way(tree, node), _says(tree, node)) for node in nodes]
+    cells = [(node.depth, _condition(tree, node), _says(tree, node)) for node in nodes]
     deeper = f"The first {DRAWN_SPLITS} levels are drawn. " if tree.depth > DRAWN_SPLITS else ""
     return Picture(
         f"The tree that predicts {tree.class_column}",
@@ -100,7 +100,7 @@ def drawn_tree(tree: DecisionTree, note: str = "") -> Picture:
     )
 
 
-def _way(tree: DecisionTree, node: TreeNode) -> str:
+def _condition(tree: DecisionTree, node: TreeNode) -> str:
     if node.parent is None:
         return several(node.records, "record")
     return condition(tree.nodes[node.parent], node)
@@ -117,7 +117,7 @@ def _purity(node: TreeNode) -> float:
 # -- what it tells ----------------------------------------------------------------------------
 
 
-def _purified(tree: DecisionTree) -> list[Picture]:
+def _gini_falls(tree: DecisionTree) -> list[Picture]:
     """Draw by how much the splits of each column purify the records, in shares of the gini index."""
     falls: dict[str, float] = dict.fromkeys(tree.used, 0.0)
     for node in tree.nodes:
@@ -127,12 +127,12 @@ def _purified(tree: DecisionTree) -> list[Picture]:
     whole = _impurity(tree.root.counts)
     if not falls or not whole:
         return []
-    ranked = {name: fall / whole for name, fall in sorted(falls.items(), key=lambda item: -item[1])[:12]}
-    best, most = next(iter(ranked.items()))
-    chart = bar_chart(list(ranked), {AFTER: ranked}, "share of the impurity taken away", ".0%", 20)
+    shares = {name: fall / whole for name, fall in sorted(falls.items(), key=lambda item: -item[1])[:12]}
+    best, most = next(iter(shares.items()))
+    chart = bar_chart(list(shares), {AFTER: shares}, "share of the impurity taken away", ".0%", 20)
     heads = ["column", "share of the gini index"]
     says = f"What the splits of each column tell. {best} tells most, {share(most)}."
-    return [Picture("By column", chart, says, numbers(heads, ranked.items(), heads[1]))]
+    return [Picture("By column", chart, says, numbers(heads, shares.items(), heads[1]))]
 
 
 def _impurity(counts: Sequence[int]) -> float:

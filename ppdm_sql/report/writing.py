@@ -31,7 +31,7 @@ from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, promise
 from ppdm_sql.report.page import Chart, Picture, html, numbers, several, vega
-from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
+from ppdm_sql.report.subject import CountedSide, Subject, measure_table, release_side, source_side
 from ppdm_sql.results import ResultTable
 from ppdm_sql.risk.attacking import attack
 from ppdm_sql.risk.measuring import table_risk
@@ -41,7 +41,7 @@ RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
 PAIRS = 2
 """Columns of a set that singles people out, of which the page tells; more take a while."""
-ATTACKED = ("attack", "knows", "guesses", "tried", "rate", "worst", "baseline", "allowed", "verdict")
+ATTACK_COLUMNS = ("attack", "knows", "guesses", "tried", "rate", "worst", "baseline", "allowed", "verdict")
 """What the page says of an attack."""
 QUICK = EvaluateRequest(folds=5, seeds=1, sample=20_000)
 """How the error of the headline is measured, where no evaluation is asked for."""
@@ -97,17 +97,17 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         errors = {} if options.public else _errors(engine, row, shape, evaluation)
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
-        exported = _digest(options.exported)
-        subject = _published(engine, row, shape)
+        export = _digest(options.exported)
+        subject = _released_subject(engine, row, shape)
         if options.public:
-            return html("release.html.jinja", owner=None, exported=exported, **_public(subject, verification))
+            return html("release.html.jinja", owner=None, exported=export, **_public(subject, verification))
         subject, source, no_source = _with_source(subject, row)
         nodes, measures = release.cut(), release.measures()
-        shown = _public(subject, verification, nodes, measures)
+        content = _public(subject, verification, nodes, measures)
         owner = _owners(subject, release, row, source, nodes, measures, evaluation)
         owner |= {"no_source": no_source, "errors": errors}
         owner |= _attackers(subject, release, row, source, progress)
-        return html("release.html.jinja", owner=owner, exported=exported, **shown)
+        return html("release.html.jinja", owner=owner, exported=export, **content)
 
 
 def _public(
@@ -117,18 +117,18 @@ def _public(
     measures: Sequence[Measured] = (),
 ) -> dict[str, object]:
     """Give what both editions show; nothing of the source is given for the public one."""
-    masked, symbol = subject.columns("suppressed", "generalized"), subject.shape.symbol
-    hides = {item.name for item in masked if symbol in subject.after.records_of(item.name, [symbol])}
+    masked_columns, symbol = subject.columns("suppressed", "generalized"), subject.shape.symbol
+    hides = {item.name for item in masked_columns if symbol in subject.after.records_of(item.name, [symbol])}
     models = _noises(subject)
     pictures, apart = cost.associations(subject)
     return {
         "subject": subject,
         "verification": verification,
-        "masked": masked,
-        "showing": sum(subject.after.counts(item.name).values > 1 for item in masked),
+        "masked": masked_columns,
+        "showing": sum(subject.after.counts(item.name).values > 1 for item in masked_columns),
         "columns": _columns(subject, hides, nodes, measures),
         "hides": hides,
-        "asked": promise.asked(subject),
+        "asked": promise.requirements_table(subject),
         "distributions": promise.distributions(subject),
         "curves": promise.curves(subject),
         "alone": promise.alone(subject),
@@ -178,24 +178,26 @@ def _attackers(
     subject: Subject, release: Release, row: CatalogueRow, source: Table | None, progress: Progress
 ) -> dict[str, list[ResultTable]]:
     """Give the columns of the source that single people out, and what attackers get; nothing without it."""
-    found: dict[str, list[ResultTable]] = {"singling": [], "attacks": []}
+    content: dict[str, list[ResultTable]] = {"singling": [], "attacks": []}
     if source is None:
-        return found
+        return content
     columns = {item.name.lower() for item in subject.engine.columns(source)}
-    known = {*quasi_identifier(row, subject.shape)} | {item.name for item in subject.columns("kept", "class")}
-    by = [name for name in subject.shape.names if name in known and name.lower() in columns]
+    known_columns = {*quasi_identifier(row, subject.shape)}
+    known_columns |= {item.name for item in subject.columns("kept", "class")}
+    by = [name for name in subject.shape.names if name in known_columns and name.lower() in columns]
     with suppress(PpdmError):  # of rows that are collapsed, or of too many columns, there is no such table
         if by and subject.shape.count is None:
             people = row.parameters.get("person", ())
-            asked = RiskRequest(table=source, by=by, max_size=PAIRS, person=people)
-            tables = table_risk(subject.engine, asked, progress).tables()
-            found["singling"] = [table for table in tables if table.title.startswith(("Keys", "Sets"))]
+            request = RiskRequest(table=source, by=by, max_size=PAIRS, person=people)
+            tables = table_risk(subject.engine, request, progress).tables()
+            content["singling"] = [table for table in tables if table.title.startswith(("Keys", "Sets"))]
     with suppress(PpdmError):
-        attacks, *untried = attack(subject.engine, release, AttackOptions(), progress).tables()
-        places = [attacks.columns.index(name) for name in ATTACKED]
+        attacks, *others = attack(subject.engine, release, AttackOptions(), progress).tables()
+        places = [attacks.columns.index(name) for name in ATTACK_COLUMNS]
         rows = [[values[place] for place in places] for values in attacks.rows]
-        found["attacks"] = [ResultTable("", ATTACKED, rows, {"tried": ""} | dict(attacks.units)), *untried]
-    return found
+        units = {"tried": ""} | dict(attacks.units)
+        content["attacks"] = [ResultTable("", ATTACK_COLUMNS, rows, units), *others]
+    return content
 
 
 def _refuse_unreadable(name: str, verification: Verification) -> None:
@@ -234,11 +236,11 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
     return Path(exported).name, digest
 
 
-def _published(engine: Engine, row: CatalogueRow, shape: Shape) -> Subject:
+def _released_subject(engine: Engine, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = row.asked
     rows = engine.overlay(shape.owned_rows())
-    measurements = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
+    measurements = measure_table(engine, rows, requirements, shape.count, shape.recorded, shape.people)
     side = release_side(engine, shape)
     of = row.release, row.method, shape, requirements, side, measurements
     return Subject(engine, *of, left_out=row.left_out or 0)
@@ -255,43 +257,43 @@ def _columns(
     """Say what became of each column; the cut and the measures are the owner's."""
     shape = subject.shape
 
-    def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
+    def labels_of(item: ReleasedColumn) -> tuple[set[str | None], int]:
         counts = subject.after.counts(item.name)
         symbol = [shape.symbol] if item.name in hides else []  # it may be rare
         return {*symbol, *(one.value for one in counts.listed)}, counts.values
 
-    rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
+    rows = [*told(shape.columns, shape.symbol, nodes, measures, labels_of)]
     return numbers(["column", "the release shows"], rows)
 
 
 def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, str]:
     """Put the source beside the release; where it is gone or another, say so and leave it out."""
     engine = subject.engine
-    changed = f"The source {row.source} is not what it was when the release was made"
-    moved = f"The dates of {row.release} were moved before it was made, its source's were not"
+    other_source = f"The source {row.source} is not what it was when the release was made"
+    moved_dates = f"The dates of {row.release} were moved before it was made, its source's were not"
     try:
         engine.find(row.source)
     except (UnknownTable, InvalidOption):
         return subject, None, f"The source {row.source} is not in this database"
     if MOVED in row.parameters:
-        return subject, None, moved
+        return subject, None, moved_dates
     try:
         source = made_from(engine, row)
     except InvalidSource:
-        return subject, None, changed
+        return subject, None, other_source
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
     if not _is_same(subject, side, row.left_out or 0):
-        return subject, None, changed
+        return subject, None, other_source
     names = {item.name for item in engine.columns(source)}
-    known = {name for requirement in subject.requirements for name in requirement.attributes}
+    grouping = {name for requirement in subject.requirements for name in requirement.attributes}
     measurements = None
     person = row.parameters.get("person", ())
-    if known | {*person} <= names:
-        measurements = measured(
+    if grouping | {*person} <= names:
+        measurements = measure_table(
             engine, source, subject.requirements, subject.shape.count, person=person, smallest=RISKIEST
         )
-    return replace(subject, before=side, measured_before=measurements), source, ""
+    return replace(subject, before=side, measurements_before=measurements), source, ""
 
 
 def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
@@ -308,10 +310,11 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
 
 
 def _riskiest(subject: Subject) -> list[ResultTable]:
-    if subject.measured_before is None:
+    before = subject.measurements_before
+    if before is None:
         return []
     tables = []
-    for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
+    for sizes, worst in zip(before.sizes, before.smallest, strict=True):
         rows = [
             (
                 *(None if value is None else str(value) for value in group.values),
