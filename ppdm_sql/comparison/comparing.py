@@ -16,7 +16,7 @@ from typing import Any
 
 from ppdm_sql.audit.auditing import AuditRun
 from ppdm_sql.audit.exposure import class_sizes
-from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked, write_comparison
+from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, rank, write_comparison
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, PpdmError, check_choice, said
@@ -68,19 +68,19 @@ def settings(grid: CompareRequest) -> list[Setting]:
         "method": grid.method or ("tds",),
         "suppress_records": grid.suppress_records or ("0",),
     }
-    varied = {name for name, options in values.items() if len(set(options)) > 1} or {"method"}
+    axes = {name for name, options in values.items() if len(set(options)) > 1} or {"method"}
     into = grid.into or f"comparison_{secrets.token_hex(8)}"
-    tried = []
+    result = []
     for k, method, share in product(*map(dict.fromkeys, values.values())):
         words = {"k": f"k = {k}", "method": method, "suppress_records": f"{share} left out"}
-        name = ", ".join(word for option, word in words.items() if option in varied)
+        name = ", ".join(word for option, word in words.items() if option in axes)
         choices: dict[str, object] = {} if k is None else {"k": k}
         choices["method"] = method
-        choices |= {"suppress_records": share} if "suppress_records" in varied else {}
+        choices |= {"suppress_records": share} if "suppress_records" in axes else {}
         request = _request(grid, into, k, method, share)
         row = ComparedRow((name,), method, choices, tuple(map(str, request.require)))
-        tried.append(Setting(row, request))
-    return tried
+        result.append(Setting(row, request))
+    return result
 
 
 def _request(
@@ -130,18 +130,18 @@ def compare(engine: Engine, request: CompareRequest, progress: Progress) -> Comp
     tables = request.tables
     sources = [tables] if isinstance(tables, str) or not isinstance(tables, Sequence) else list(tables)
     try:
-        listed = _releases(engine, sources, request)
-        if listed is None:
-            comparison = engine.unblocked(lambda: _tried(engine, sources[0], request, progress))
+        existing = _releases(engine, sources, request)
+        if existing is None:
+            comparison = engine.unblocked(lambda: _try_settings(engine, sources[0], request, progress))
         else:
-            comparison = ranked(engine.alone(lambda: _compared(engine, listed, request, progress)))
+            comparison = rank(engine.alone(lambda: _compare_releases(engine, existing, request, progress)))
         if request.page is not None:
             try:
                 write_comparison(engine, comparison, Path(request.page), force=request.force)
             except PpdmError as error:
                 if comparison.best is not None:
-                    kept = f"The release {comparison.best.name} is published."
-                    error.remedy = f"{error.remedy} {kept}".strip()
+                    note = f"The release {comparison.best.name} is published."
+                    error.remedy = f"{error.remedy} {note}".strip()
                 raise
         return comparison
     finally:
@@ -202,38 +202,38 @@ class SettingProgress(SilentProgress):
 
     def __init__(self, listener: Progress) -> None:
         self.setting = ""
-        self._said: dict[str, list[str]] = {}
+        self._settings_of: dict[str, list[str]] = {}
         self._listener, self.update = listener, listener.update  # type: ignore[method-assign]
 
     def notice(self, text: str) -> None:
-        if not self.setting and text not in self._said:
+        if not self.setting and text not in self._settings_of:
             self._listener.notice(text)
-        self._said.setdefault(text, []).append(self.setting)
+        self._settings_of.setdefault(text, []).append(self.setting)
 
     def tell(self) -> None:
         """Give the notices that waited, with the settings of which they are true."""
-        for text, settings in self._said.items():
-            if all(settings):
-                self._listener.notice(f"With {'; '.join(settings)}: {text}")
+        for text, names in self._settings_of.items():
+            if all(names):
+                self._listener.notice(f"With {'; '.join(names)}: {text}")
 
 
-def _tried(engine: Engine, source: Source, request: CompareRequest, progress: Progress) -> Comparison:
+def _try_settings(engine: Engine, source: Source, request: CompareRequest, progress: Progress) -> Comparison:
     """Try the settings, and publish the best one where that is asked for."""
     with given(engine, source, request.types, request.nulls, progress=progress) as table:
         grid = settings(request)
         comparison = engine.alone(lambda: _grid(engine, table, grid, request, progress))
         if request.keep_best is None:
-            return ranked(comparison)
+            return rank(comparison)
         if comparison.interrupted:
             progress.warn("Not all settings were tried, so none is published.")
-            return ranked(comparison)
+            return rank(comparison)
         place = _best(comparison, request.keep_best)
         best, others = grid[place], [row for number, row in enumerate(comparison.rows) if number != place]
         progress.start(f"publishing {best.row.name}")
         publish: Any = generalize if isinstance(best.request, GeneralizeRequest) else suppress
-        with engine.publishes(record={"tried": [_told(row) for row in others]}):
+        with engine.publishes(record={"tried": [_result_line(row) for row in others]}):
             release = engine.alone(lambda: publish(engine, table, best.request, progress))
-        return replace(ranked(comparison), best=release)
+        return replace(rank(comparison), best=release)
 
 
 def _best(comparison: Comparison, by: str) -> int:
@@ -248,12 +248,12 @@ def _best(comparison: Comparison, by: str) -> int:
     return min(least)[-1]
 
 
-def _told(row: ComparedRow) -> dict[str, str]:
+def _result_line(row: ComparedRow) -> dict[str, str]:
     """Say in a line what came of a setting that is not published."""
-    risk, lost = row.numbers.highest_risk, row.numbers.detail_lost
-    numbers = [("highest risk", risk), ("detail lost", lost), ("error", row.numbers.error)]
-    measured = ", ".join(f"{name} {number:.4g}" for name, number in numbers if number is not None)
-    return {"setting": row.name, "came of it": row.problem or measured}
+    risk, loss = row.numbers.highest_risk, row.numbers.detail_lost
+    numbers = [("highest risk", risk), ("detail lost", loss), ("error", row.numbers.error)]
+    text = ", ".join(f"{name} {number:.4g}" for name, number in numbers if number is not None)
+    return {"setting": row.name, "came of it": row.problem or text}
 
 
 def _grid(
@@ -274,7 +274,7 @@ def _grid(
         listener.start(f"setting {number + 1} of {len(grid)}, {row.name}")
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
-        return _measured(engine, run, run.read_among(atoms), row, baseline if request.evaluate else None)
+        return _measure(engine, run, run.read_among(atoms), row, baseline if request.evaluate else None)
 
     with engine.workspace(), engine.snapshot():
         possible[0].check_kept()
@@ -295,24 +295,24 @@ def _run(
         return error
 
 
-def _measured(
+def _measure(
     engine: Engine, run: RefinementRun, atoms: Atoms, row: ComparedRow, baseline: dict[str, float] | None
 ) -> ComparedRow:
     """Search for what a setting would release, and measure it."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     with engine.workspace():
         try:
             run.prepare(atoms)
             draft = run.draft(run.descend(lambda: False))
         except GuaranteeNotMet as error:
-            return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
+            return replace(row, problem=error.problem, seconds=time.perf_counter() - start)
         rows = engine.materialize("rows", draft.select)
         catalog, schema = engine.current()
         draft = replace(draft, catalog=catalog, schema=schema, working=rows)
-        columns = _grouped_by(draft.requirements)
+        columns = _column_sets(draft.requirements)
         numbers = _numbers(engine, draft, draft.requirements, columns, draft.measures)
         numbers = replace(numbers, left_out=atoms.records - (numbers.records or 0))
-        row = replace(row, numbers=numbers, seconds=time.perf_counter() - started)
+        row = replace(row, numbers=numbers, seconds=time.perf_counter() - start)
         if baseline is None:
             return row
         return _with_error(engine, row, catalogue_row(draft), draft, baseline, run.progress)
@@ -321,31 +321,31 @@ def _measured(
 # -- releases that exist ---------------------------------------------------------------------------
 
 
-def _compared(
-    engine: Engine, listed: Sequence[Release], request: CompareRequest, progress: Progress
+def _compare_releases(
+    engine: Engine, existing: Sequence[Release], request: CompareRequest, progress: Progress
 ) -> Comparison:
     """Measure releases, by the columns that are asked for or, each, by those of its own requirements."""
     baseline: dict[str, float] = {}
 
     def row_of(number: int) -> ComparedRow:
-        progress.start(f"release {number + 1} of {len(listed)}, {listed[number].name}")
-        row = listed[number].row()
+        progress.start(f"release {number + 1} of {len(existing)}, {existing[number].name}")
+        row = existing[number].row()
         shape, requirements = row.shape(engine.current()[0]), row.asked
-        columns = _grouped_by(requirements)
+        columns = _column_sets(requirements)
         if request.quasi_identifier:
             columns = [resolve_all(request.quasi_identifier, shape.names, table=row.release)]
         with engine.workspace():
-            numbers = _numbers(engine, shape, requirements, columns, listed[number].measures())
-        compared = ComparedRow((row.release,), row.method, {}, row.requirements, numbers)
+            numbers = _numbers(engine, shape, requirements, columns, existing[number].measures())
+        result = ComparedRow((row.release,), row.method, {}, row.requirements, numbers)
         if not request.evaluate:
-            return compared
+            return result
         try:
             with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
-                return _with_error(engine, compared, row, shape, baseline, progress)
-        except PpdmError as refused:
-            return replace(compared, problem=f"Not evaluated: {refused.problem}")
+                return _with_error(engine, result, row, shape, baseline, progress)
+        except PpdmError as error:
+            return replace(result, problem=f"Not evaluated: {error.problem}")
 
-    return Comparison("", *_rows(len(listed), row_of), baseline=baseline)
+    return Comparison("", *_rows(len(existing), row_of), baseline=baseline)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -363,11 +363,11 @@ def _numbers(
     Cost: one scan of the rows, which collapses them, then scans of the classes.
     """
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]
-    asked = [*templates, *(KAnonymity(1, tuple(columns)) for columns in sets)]
+    criteria = [*templates, *(KAnonymity(1, tuple(columns)) for columns in sets)]
     rows = engine.overlay(shape.owned_rows())
-    run = AuditRun(engine, rows, asked, count=shape.count, person=shape.people)
+    run = AuditRun(engine, rows, criteria, count=shape.count, person=shape.people)
     sizes = [class_sizes(run.collapsed, columns).sizes for columns in sets]
-    reached = [finding.reached for finding in run.findings[: len(templates)]]
+    confidences = [finding.reached for finding in run.findings[: len(templates)]]
     smallest = min((one[0][0] for one in sizes), default=None)
     averages = [sum(classes for _, classes, _ in one) / sum(records for *_, records in one) for one in sizes]
     detail = next((after for name, _, after in measures if name == DETAIL), None)
@@ -376,14 +376,14 @@ def _numbers(
         smallest_class=smallest,
         highest_risk=None if smallest is None else 1 / smallest,
         average_risk=max(averages, default=None),
-        confidence=max(reached, default=None),
+        confidence=max(confidences, default=None),
         detail_lost=None if detail is None else 1 - detail,
     )
 
 
 def _with_error(
     engine: Engine,
-    compared: ComparedRow,
+    result: ComparedRow,
     row: CatalogueRow,
     shape: Shape,
     baseline: dict[str, float],
@@ -393,9 +393,9 @@ def _with_error(
     names = (SE,) if baseline else (SE, *BASELINES)
     errors = errors_of(engine, row, shape, EvaluateRequest(seeds=1), names, progress)
     baseline |= {name: errors[name] for name in errors if name != SE}
-    return replace(compared, numbers=replace(compared.numbers, error=errors[SE]))
+    return replace(result, numbers=replace(result.numbers, error=errors[SE]))
 
 
-def _grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:
+def _column_sets(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:
     """List the sets of columns that requirements group by, each once."""
     return list({frozenset(one.attributes): one.attributes for one in requirements}.values())

@@ -90,13 +90,13 @@ class ComparedRow:
 
     def cells(self) -> dict[str, Any]:
         """Give everything by the names of columns."""
-        numbers = {name: _rounded(number) for name, number in asdict(self.numbers).items()}
+        numbers = {name: _round(number) for name, number in asdict(self.numbers).items()}
         seconds = None if self.seconds is None else round(self.seconds, 2)
         what = {"setting": self.name, "release": self.name, "method": self.method, **self.choices}
         return what | numbers | {"seconds": seconds, "frontier": self.at_frontier, "problem": self.problem}
 
 
-def _rounded(number: float | None) -> float | None:
+def _round(number: float | None) -> float | None:
     return round(number, 6) if isinstance(number, float) else number
 
 
@@ -148,8 +148,8 @@ class Comparison(Result):
     @property
     def risk(self) -> str:
         """The number that is the risk here: ``confidence`` where templates alone are asked for."""
-        sized = any(row.numbers.highest_risk is not None for row in self.rows)
-        return "highest_risk" if sized else "confidence"
+        has_classes = any(row.numbers.highest_risk is not None for row in self.rows)
+        return "highest_risk" if has_classes else "confidence"
 
     @property
     def measured(self) -> list[str]:
@@ -160,9 +160,9 @@ class Comparison(Result):
         """Give the rows as a table; numbers that nobody has are left out."""
         choices = dict.fromkeys(name for row in self.rows for name in row.choices)
         first = ("setting", *choices) if self.of else ("release", "method")
-        timed = any(row.seconds is not None for row in self.rows)
-        unmet = any(row.problem for row in self.rows)
-        names = (*first, *self.measured, *(["seconds"] * timed), "frontier", *(["problem"] * unmet))
+        timing = any(row.seconds is not None for row in self.rows)
+        problems = any(row.problem for row in self.rows)
+        names = (*first, *self.measured, *(["seconds"] * timing), "frontier", *(["problem"] * problems))
         return [self.table_of(self.rows, names, self._notes())]
 
     def table_of(
@@ -173,40 +173,40 @@ class Comparison(Result):
 
     def _notes(self) -> list[str]:
         """Say what was compared, what no other beats, and what became of it."""
-        tried = several(len(self.rows), "setting was tried", "settings were tried")
-        what = f"{tried} on {self.of}." if self.of else f"{several(len(self.rows), 'release')}, side by side."
+        tries = several(len(self.rows), "setting was tried", "settings were tried")
+        what = f"{tries} on {self.of}." if self.of else f"{several(len(self.rows), 'release')}, side by side."
         best = [row.name for row in self.frontier]
         goals = "risk, detail and error" if "error" in self.measured else "risk and detail"
-        beaten = f"Taking {goals} together, no other one beats: {'; '.join(best)}." if best else ""
-        stopped = "Ctrl-C ended it before all were tried." if self.interrupted else ""
-        kept = "" if self.best is None else f"The release {self.best.name} was published."
-        none = "Nothing was published." if self.of and self.best is None else ""
-        return [sentence for sentence in (what, beaten, stopped, kept, none) if sentence]
+        frontier = f"Taking {goals} together, no other one beats: {'; '.join(best)}." if best else ""
+        interruption = "Ctrl-C ended it before all were tried." if self.interrupted else ""
+        publication = "" if self.best is None else f"The release {self.best.name} was published."
+        nothing = "Nothing was published." if self.of and self.best is None else ""
+        return [sentence for sentence in (what, frontier, interruption, publication, nothing) if sentence]
 
 
-def ranked(comparison: Comparison) -> Comparison:
+def rank(comparison: Comparison) -> Comparison:
     """Put settings of the same numbers into one row, and mark the rows that nothing else beats.
 
     Example:
-        >>> made = [("a", 0.5, 0.1), ("b", 0.2, 0.3), ("c", 0.2, 0.4), ("d", 0.5, 0.1)]
+        >>> settings = [("a", 0.5, 0.1), ("b", 0.2, 0.3), ("c", 0.2, 0.4), ("d", 0.5, 0.1)]
         >>> rows = [ComparedRow((name,), "tds", numbers=ReleaseNumbers(highest_risk=risk, detail_lost=lost))
-        ...     for name, risk, lost in made]
-        >>> [row.name for row in ranked(Comparison("t", tuple(rows))).frontier]
+        ...     for name, risk, lost in settings]
+        >>> [row.name for row in rank(Comparison("t", tuple(rows))).frontier]
         ['b', 'a; d']
     """
     alike = dict[object, list[ComparedRow]]()
     for row in comparison.rows:
         release = "" if comparison.of else row.name
-        alike.setdefault((release, *map(_rounded, astuple(row.numbers)), row.problem), []).append(row)
-    rows = [_together(some) for some in alike.values()]
-    measured = (comparison.risk, "detail_lost", "error")
-    names = [name for name in measured if name != "error" or name in comparison.measured]
+        alike.setdefault((release, *map(_round, astuple(row.numbers)), row.problem), []).append(row)
+    rows = [_together(same_rows) for same_rows in alike.values()]
+    goals = (comparison.risk, "detail_lost", "error")
+    names = [name for name in goals if name != "error" or name in comparison.measured]
     places = [tuple(row.of(name) for name in names) for row in rows]
-    marked = tuple(
+    result = tuple(
         replace(row, at_frontier=None not in here and not any(_beats(other, here) for other in places))
         for row, here in zip(rows, places, strict=True)
     )
-    return replace(comparison, rows=marked)
+    return replace(comparison, rows=result)
 
 
 def _together(rows: Sequence[ComparedRow]) -> ComparedRow:
@@ -219,7 +219,7 @@ def _together(rows: Sequence[ComparedRow]) -> ComparedRow:
         first,
         names=tuple(name for row in rows for name in row.names),
         method=", ".join(dict.fromkeys(row.method for row in rows)),
-        choices={n: first.choices[n] if len(some) == 1 else ", ".join(some) for n, some in every.items()},
+        choices={n: first.choices[n] if len(texts) == 1 else ", ".join(texts) for n, texts in every.items()},
         requirements=tuple(dict.fromkeys(text for row in rows for text in row.requirements)),
         seconds=sum(seconds) if seconds else None,
     )
@@ -238,9 +238,9 @@ def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, forc
     (table,) = comparison.tables()
     # the name of a setting says what was tried, and what cannot be met has a chapter
     apart = {"problem", *(name for row in comparison.rows for name in row.choices)}
-    listed = comparison.table_of(comparison.rows, [name for name in table.columns if name not in apart])
+    listing = comparison.table_of(comparison.rows, [name for name in table.columns if name not in apart])
     rows = []
-    for row, cells in zip(comparison.rows, listed.rows, strict=True):
+    for row, cells in zip(comparison.rows, listing.rows, strict=True):
         place = "yes" if row.at_frontier else "cannot be met" if row.is_unmet else ""
         rows.append((*cells[:-1], place))
     page = html(
@@ -248,7 +248,7 @@ def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, forc
         found=comparison,
         lead=table.notes,
         pictures=list(pictures(comparison)),
-        table=listed._replace(rows=rows),
+        table=listing._replace(rows=rows),
     )
     write_page(engine, path, page.encode(), force=force)
 
@@ -284,7 +284,7 @@ def _scatter(
     heads = ["setting" if comparison.of else "release", comparison.risk, name]
     return Picture(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
-        Chart("scatter", points, look | _named(points)),
+        Chart("scatter", points, look | _name_points(points)),
         f"{several(len(points), 'point')}; the table gives each.",
         comparison.table_of(rows, heads),
         "Nothing beats the coloured points in everything drawn here. Down and to the left is better.",
@@ -292,7 +292,7 @@ def _scatter(
     )
 
 
-def _named(points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+def _name_points(points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
     """Let points be named where that hides nothing; give the scales, that of risks a logarithmic one."""
     low, high = (pick(point["at"] for point in points) for pick in (min, max))
     least, most = (pick(point["amount"] for point in points) for pick in (min, max))
@@ -302,16 +302,16 @@ def _named(points: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
         (WIDTH * log(p["at"] / low) / log(high / low), HEIGHT * (p["amount"] - least) / (most - least))
         for p in points
     ]
-    taken = [(x - SPOT, x + SPOT, y) for x, y in places]
+    boxes = [(x - SPOT, x + SPOT, y) for x, y in places]
     for point, (x, y) in zip(points, places, strict=True):
         long = LETTER * len(point["label"])
         sides_of = (True, False) if x > WIDTH / 2 else (False, True)
         for rise, left in product((LINE + 1, -LINE - 1, 0), sides_of):
             start = x - SPOT - long if left else x + SPOT
             name = start, start + long, y + rise
-            free = all(abs(name[2] - z) > LINE or end < name[0] or name[1] < first for first, end, z in taken)
+            free = all(abs(name[2] - z) > LINE or end < name[0] or name[1] < first for first, end, z in boxes)
             if point["side"] == FRONTIER and 0 <= start <= WIDTH - long and free:
                 point |= {"named": True, "left": left, "rise": rise}
-                taken.append(name)
+                boxes.append(name)
                 break
     return {"domain": [low, high], "amounts": [least, most]}

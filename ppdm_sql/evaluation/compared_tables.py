@@ -15,7 +15,7 @@ from ppdm_sql.evaluation.encoding import (
     Rows,
     TrainTest,
     check_families,
-    collapsed,
+    collapse_rows,
     count_records,
     features,
 )
@@ -36,31 +36,31 @@ def compared_rows(
 
     Cost: one scan of the source, of the released rows, and of the test table twice.
     """
-    label, swapped = _label(row, shape, class_column)
+    label, is_swapped = _label(row, shape, class_column)
     people = shape.people if test is None else ()
     plain, source = _source(engine, row, shape, label, persons=bool(people))
     masked = tuple(replace(feature, released=True) for feature in plain)
     names = tuple(feature.name for feature in plain)
-    released = Rows(shape.owned_rows().subquery("s"), names, label, shape.count, people)
-    tables = collapsed(engine, source, plain), collapsed(engine, released, masked)
-    _check_same(engine, row, plain, *tables, same_label=not swapped)
-    tested = tested_released = None
+    released_rows = Rows(shape.owned_rows().subquery("s"), names, label, shape.count, people)
+    tables = collapse_rows(engine, source, plain), collapse_rows(engine, released_rows, masked)
+    _check_same(engine, row, plain, *tables, same_label=not is_swapped)
+    test_table = released_test = None
     if test is not None:
         table = test if isinstance(test, Table) else engine.find(test)
-        rows = _given(engine, table, shape, plain, label)
-        tested = collapsed(engine, rows, plain)
-        if not count_records(engine, tested):
+        rows = _test_rows(engine, table, shape, plain, label)
+        test_table = collapse_rows(engine, rows, plain)
+        if not count_records(engine, test_table):
             raise no_records(table.name)
-        recoded = Recoding.of(engine, row, shape, table).rows()
-        as_released = Rows(recoded.subquery("s"), names, label, rows.count)
-        tested_released = collapsed(engine, as_released, masked)
-    original = TrainTest(plain, tables[0], tested, swapped)
-    return original, TrainTest(masked, tables[1], tested_released, swapped)
+        recoding = Recoding.of(engine, row, shape, table).rows()
+        recoded_rows = Rows(recoding.subquery("s"), names, label, rows.count)
+        released_test = collapse_rows(engine, recoded_rows, masked)
+    original = TrainTest(plain, tables[0], test_table, is_swapped)
+    return original, TrainTest(masked, tables[1], released_test, is_swapped)
 
 
 def _label(row: CatalogueRow, shape: Shape, class_column: str | None) -> tuple[str, bool]:
     """Find the class of a release, or the column asked for, and tell whether its values were swapped."""
-    swapped = [item.name for item in shape.columns if item.treatment == "swapped"]
+    swapped_names = [item.name for item in shape.columns if item.treatment == "swapped"]
     if class_column is not None:
         name = resolve(class_column, shape.names, table=shape.name)
         (treatment,) = (item.treatment for item in shape.columns if item.name == name)
@@ -70,7 +70,7 @@ def _label(row: CatalogueRow, shape: Shape, class_column: str | None) -> tuple[s
                 "Name a column that was kept.",
             )
         return name, treatment == "swapped"
-    if row.parameters.get("class") in swapped:
+    if row.parameters.get("class") in swapped_names:
         return row.parameters["class"], True
     classes = [item.name for item in shape.columns if item.treatment == "class"]
     if not classes:
@@ -103,13 +103,13 @@ def _source(
     return plain, rows
 
 
-def _given(engine: Engine, table: Table, shape: Shape, plain: Sequence[Feature], label: str) -> Rows:
+def _test_rows(engine: Engine, table: Table, shape: Shape, plain: Sequence[Feature], label: str) -> Rows:
     """Look at the test table; if it has the release's count column, its rows are counted by it."""
     columns = engine.columns(table)
     check_families(plain, binned_types(columns, shape.columns), table=table.name)
     names = [item.name for item in columns]
-    counted = next((shape.count for name in names if name.lower() == (shape.count or "").lower()), None)
-    rows = _rows(table, columns, shape, plain, label, counted)
+    count = next((shape.count for name in names if name.lower() == (shape.count or "").lower()), None)
+    rows = _rows(table, columns, shape, plain, label, count)
     if rows.count is not None:
         check_counts(engine, table, rows.count)
     return rows

@@ -122,10 +122,10 @@ class Sample:
     records: Counts  # how many records each row stands for, at least 1
     folds: Counts  # the fold of each row, from 0
 
-    def part(self, chosen: NDArray[np.bool_], features: Sequence[int]) -> Sample:
+    def part(self, rows: NDArray[np.bool_], features: Sequence[int]) -> Sample:
         """Give some of the rows, with some of the features."""
-        numbers = self.numbers[chosen][:, list(features)]
-        return Sample(numbers, self.labels[chosen], self.records[chosen], self.folds[chosen])
+        numbers = self.numbers[rows][:, list(features)]
+        return Sample(numbers, self.labels[rows], self.records[rows], self.folds[rows])
 
 
 @dataclass(frozen=True)
@@ -139,23 +139,23 @@ class Rows:
     person: tuple[str, ...] = ()
 
 
-def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
+def collapse_rows(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     """Count the records of each combination of features and class, in one scan of the rows."""
     who = [column(name, "s") for name in rows.person]  # as a text that two persons never share
-    named = {f"v{place}": f.value(rows.columns[place]) for place, f in enumerate(features)}
-    named["label"] = exp.cast(column(rows.label, "s"), "TEXT")
+    values = {f"v{place}": f.value(rows.columns[place]) for place, f in enumerate(features)}
+    values["label"] = exp.cast(column(rows.label, "s"), "TEXT")
     records = sql("1") if rows.count is None else column(rows.count, "s")
-    shown = sql(
-        "SELECT {shown}, {person} AS person, {records} AS counted FROM {source} WHERE {records} > 0",
-        shown=[alias(value, name) for name, value in named.items()],
+    select = sql(
+        "SELECT {items}, {person} AS person, {records} AS counted FROM {source} WHERE {records} > 0",
+        items=[alias(value, name) for name, value in values.items()],
         person=sql("row({who})::TEXT", who=who) if who else sql("NULL::TEXT"),
         records=records,
         source=rows.source,
     )
-    view = engine.overlay(shown)
+    view = engine.overlay(select)
     # GROUP BY follows collations, which would merge texts that differ
     texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
-    exact = {name: column(name, "s") for name in (*named, "person")} | exact_values(engine, view, texts)
+    exact = {name: column(name, "s") for name in (*values, "person")} | exact_values(engine, view, texts)
     counting = sql(
         "SELECT {values}, sum(s.counted)::BIGINT AS records FROM {view} AS s GROUP BY ALL",
         values=[alias(value, name) for name, value in exact.items()],
@@ -191,8 +191,8 @@ class EncodedTables:
         both = [tables.train] if tables.test is None else [tables.train, tables.test]
         ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(tables.features)]
         ordinals.append(self._ordinals("label", None, both))
-        coded = [engine.materialize("coded", coded_query(rows, ordinals)) for rows in both]
-        self.train, self.test = coded[0], None if tables.test is None else coded[1]
+        encoded = [engine.materialize("coded", coded_query(rows, ordinals)) for rows in both]
+        self.train, self.test = encoded[0], None if tables.test is None else encoded[1]
 
     def _ordinals(self, name: str, feature: Feature | None, tables: Sequence[Table]) -> Table:
         """Number the values of a column, those that training does not know too, by their order if any."""

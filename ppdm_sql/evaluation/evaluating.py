@@ -129,13 +129,11 @@ class Evaluation(Result):
 
     def tables(self) -> list[ResultTable]:
         """Give the errors, to a thousandth of a per cent."""
-        rows = [
-            (r.error, r.of, *map(_rounded, (r.mean, r.deviation, r.lowest, r.highest))) for r in self.rates
-        ]
+        rows = [(r.error, r.of, *map(_round, (r.mean, r.deviation, r.lowest, r.highest))) for r in self.rates]
         return [ResultTable("", COLUMNS, rows, dict.fromkeys(COLUMNS[2:], PER_CENT))]
 
 
-def _rounded(number: float | None) -> float | None:
+def _round(number: float | None) -> float | None:
     return None if number is None else round(number, 3)
 
 
@@ -154,9 +152,9 @@ def evaluate(engine: Engine, release: Release, options: EvaluateRequest, progres
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
             row = release.row()
-            if left := row.left_out:
+            if number := row.left_out:
                 progress.notice(
-                    f"{left} records are left out of {release.name}: its trees have not seen them, and are "
+                    f"{number} records are left out of {release.name}: its trees have not seen them, and are "
                     "asked of them only by --test."
                 )
             shape = row.shape(engine.current()[0])
@@ -208,7 +206,7 @@ class _EvaluationRun:
         self._options, self._progress = options, progress
         self._features = tables[0].features
         self._removable = not tables[0].swapped_label or any(f.masked for f in self._features)
-        self._original, self._released = (EncodedTables(engine, compared) for compared in tables)
+        self._original, self._released = (EncodedTables(engine, table) for table in tables)
         self._records = count_records(engine, self._original.train)
         if self._original.test is not None:
             self._notice_sample(count_records(engine, self._original.test), f"of {options.test}")
@@ -228,35 +226,35 @@ class _EvaluationRun:
         """Say so where the masked columns do more harm than good, as far as the printed errors tell."""
         if RE not in rates or not any(feature.masked for feature in self._features):
             return
-        without, released = round(rates[RE].mean, 3), round(rates[SE].mean, 3)
-        if without < released:
+        without, as_released = round(rates[RE].mean, 3), round(rates[SE].mean, 3)
+        if without < as_released:
             self._progress.notice(
                 f"Dropping the {rates[RE].of.removesuffix(' columns removed')} columns would predict better "
                 f"than {release} does: without them {without:g} % of the tested records are mistaken, with "
-                f"them as released {released:g} %."
+                f"them as released {as_released:g} %."
             )
 
     def evaluation(self, release: str) -> Evaluation:
         self._progress.start(f"growing trees from {release}")
         rates = self.rates()
-        drawn = min(self._records, self._options.sample)
+        number = min(self._records, self._options.sample)
         every = (*rates.values(), *_differences(rates))
         self._notice_worse_than_removal(release, rates)
-        return Evaluation(release, self._options.test, self._records, drawn, every)
+        return Evaluation(release, self._options.test, self._records, number, every)
 
     def rates(self, errors: Collection[str] = ()) -> dict[str, ErrorRate]:
         """Grow the trees of all seeds, for some errors or for all."""
-        compared = [one for one in self._compared() if not errors or one[0] in errors]
-        per_seed: dict[str, list[float]] = {error: [] for error, *_ in compared}
+        comparisons = [one for one in self._comparisons() if not errors or one[0] in errors]
+        per_seed: dict[str, list[float]] = {error: [] for error, *_ in comparisons}
         with ThreadPoolExecutor(self._threads) as pool:
             for seed in range(1, self._options.seeds + 1):
-                trials = {coded: self._trials(coded, seed) for coded in (self._original, self._released)}
-                for error, _, coded, columns in compared:
+                trials = {side: self._trials(side, seed) for side in (self._original, self._released)}
+                for error, _, side, columns in comparisons:
                     self._progress.update(seed=seed, error=error)
-                    per_seed[error].append(_per_cent(trials[coded], columns, seed, pool))
-        return {error: ErrorRate(error, of, tuple(per_seed[error])) for error, of, *_ in compared}
+                    per_seed[error].append(_per_cent(trials[side], columns, seed, pool))
+        return {error: ErrorRate(error, of, tuple(per_seed[error])) for error, of, *_ in comparisons}
 
-    def _compared(self) -> Iterator[tuple[str, str, EncodedTables, list[int]]]:
+    def _comparisons(self) -> Iterator[tuple[str, str, EncodedTables, list[int]]]:
         """List what is measured: name, words, table, and the positions of the features to see."""
 
         def where(holds: Callable[[Feature], bool]) -> list[int]:
@@ -265,33 +263,33 @@ class _EvaluationRun:
         yield BE, "original columns", self._original, where(lambda f: True)
         yield SE, "released columns", self._released, where(lambda f: True)
         if self._removable:
-            removed = "swapped" if any(f.treatment == "swapped" for f in self._features) else "masked"
-            yield RE, f"{removed} columns removed", self._original, where(lambda f: not f.masked)
-        kept = where(lambda f: f.treatment != "sensitive")
-        if len(kept) < len(self._features):
-            yield RE_SENSITIVE, "sensitive columns removed", self._original, kept
+            treatment = "swapped" if any(f.treatment == "swapped" for f in self._features) else "masked"
+            yield RE, f"{treatment} columns removed", self._original, where(lambda f: not f.masked)
+        others = where(lambda f: f.treatment != "sensitive")
+        if len(others) < len(self._features):
+            yield RE_SENSITIVE, "sensitive columns removed", self._original, others
         yield MAJORITY, "no column", self._original, []
 
-    def _trials(self, coded: EncodedTables, seed: int) -> list[Trial]:
+    def _trials(self, side: EncodedTables, seed: int) -> list[Trial]:
         most, folds = self._options.sample, self._options.folds
-        if coded.test is None:
-            drawn = coded.sample(coded.train, seed=seed, most=most, folds=folds)
-            return [(drawn, drawn, fold) for fold in range(folds)]
-        train, test = (coded.sample(t, seed=seed, most=most, folds=1) for t in (coded.train, coded.test))
+        if side.test is None:
+            sample = side.sample(side.train, seed=seed, most=most, folds=folds)
+            return [(sample, sample, fold) for fold in range(folds)]
+        train, test = (side.sample(t, seed=seed, most=most, folds=1) for t in (side.train, side.test))
         return [(train, test, -1)]
 
 
 def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: ThreadPoolExecutor) -> float:
     """Give the share of tested records whose class is mistaken, over all trials."""
 
-    def tried(trial: Trial) -> tuple[int, int]:
+    def mistakes(trial: Trial) -> tuple[int, int]:
         train, test, fold = trial
         train = train.part(train.folds != fold, columns)
         test = test.part(test.folds == fold if fold >= 0 else test.folds >= 0, columns)
         return misclassified(train, test, seed), int(test.records.sum())
 
-    counts = list(pool.map(tried, trials))
-    return 100 * sum(mistaken for mistaken, _ in counts) / sum(tested for _, tested in counts)
+    counts = list(pool.map(mistakes, trials))
+    return 100 * sum(mistaken for mistaken, _ in counts) / sum(records for _, records in counts)
 
 
 def _differences(rates: dict[str, ErrorRate]) -> Iterator[ErrorRate]:
@@ -325,7 +323,7 @@ def misclassified(train: Sample, test: Sample, seed: int) -> int:
     """
     design = DesignMatrix.of(train)
     if not design.width:
-        predicted = np.full(len(test.labels), np.bincount(train.labels, train.records).argmax())
+        predictions = np.full(len(test.labels), np.bincount(train.labels, train.records).argmax())
     else:
         total = train.records.sum()
         tree = tree_class()(
@@ -335,8 +333,8 @@ def misclassified(train: Sample, test: Sample, seed: int) -> int:
             random_state=seed,
         )
         tree.fit(design.matrix(train.numbers), train.labels, sample_weight=train.records)
-        predicted = tree.predict(design.matrix(test.numbers))
-    return int(test.records[predicted != test.labels].sum())
+        predictions = tree.predict(design.matrix(test.numbers))
+    return int(test.records[predictions != test.labels].sum())
 
 
 @dataclass(frozen=True)
@@ -355,9 +353,9 @@ class DesignMatrix:
         """Choose the columns by what there is to learn from."""
         places, categories, width = [], [], 0
         for numbers in train.numbers.T:
-            ordered = bool((numbers > 0).any())
-            places.append(width if ordered else -1)
-            width += ordered
+            is_ordered = bool((numbers > 0).any())
+            places.append(width if is_ordered else -1)
+            width += is_ordered
             often = np.bincount(_category(numbers), train.records) >= LEAF_RECORDS
             often[0] = False
             categories.append(np.where(often, width + often.cumsum() - 1, -1))
@@ -371,8 +369,8 @@ class DesignMatrix:
         rows, columns, cells = [], [], []
         for feature, place, categories in zip(numbers.T, self.places, self.categories, strict=True):
             category = _category(feature)
-            known = categories[np.where(category < len(categories), category, 0)]
-            column = np.where(feature > 0, place, known)
+            own = categories[np.where(category < len(categories), category, 0)]
+            column = np.where(feature > 0, place, own)
             row = np.flatnonzero(column >= 0)
             rows.append(row)
             columns.append(column[row])
