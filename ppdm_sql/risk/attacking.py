@@ -73,19 +73,19 @@ def attack(engine: Engine, release: Release, options: AttackOptions, progress: P
             beside = [read.enter_context(given(engine, path)) for path in options.beside]
             options = replace(options, beside=beside)
             progress.start(f"attacking {release.name}")
-            found = _Attacking(engine, release, options).all()
+            attacks = _Attacking(engine, release, options).all()
         if options.record:
-            keep_record(engine, row.release, attacks=[_told(one) for one in found.attacks])
-        return found
+            keep_record(engine, row.release, attacks=[_result_line(one) for one in attacks.attacks])
+        return attacks
     finally:
         progress.stop()
 
 
-def _told(found: Attempt) -> dict[str, str]:
+def _result_line(attempt: Attempt) -> dict[str, str]:
     """Say in a line what came of an attack."""
-    rate, allowed = ("-" if n is None else f"{n:.4g}" for n in (found.rate, found.allowed))
-    who = f"{found.attack}, who knows {found.knows}, guesses {found.guesses}"
-    came = f"rate {rate}, allowed {allowed}: {found.verdict or 'nothing promised'}"
+    rate, allowed = ("-" if n is None else f"{n:.4g}" for n in (attempt.rate, attempt.allowed))
+    who = f"{attempt.attack}, who knows {attempt.knows}, guesses {attempt.guesses}"
+    came = f"rate {rate}, allowed {allowed}: {attempt.verdict or 'nothing promised'}"
     return {"attack": who, "came of it": came}
 
 
@@ -102,18 +102,18 @@ class _Attacking:
         self.row: CatalogueRow = self.release.row()
         self.shape: Shape = self.row.shape(self.engine.current()[0])
         self.columns = [item.name for item in self.shape.columns if item.treatment in SHOWN]
-        self.asked = self.row.asked
+        self.requirements = self.row.asked
         control = self.options.control
         self.control = control_of(self.engine, self.row) if control is None else self.engine.find(control)
-        self.others: Table | None = None  # the source, where it has columns that the release shows
+        self.source: Table | None = None  # the source, where it has columns that the release shows
         self.beside = [self.engine.find(name) for name in self.options.beside]
-        self.known = resolve_all(self.options.known, self.columns, table=self.row.release)
+        self.known_columns = resolve_all(self.options.known, self.columns, table=self.row.release)
         if not 0 <= (self.options.seed or 0) < 2**32:
             raise InvalidOption(f"--seed {self.options.seed} is outside [0, 4294967296).", "Give one inside.")
         self.target = None
         if self.options.target is not None:
             self.target = resolve(self.options.target, self.columns, table=self.row.release)
-            if self.target in self.shape.masked or self.target in self.known:
+            if self.target in self.shape.masked or self.target in self.known_columns:
                 raise InvalidOption(
                     f"The release {self.row.release!r} shows {self.target!r} as labels, or it is known."
                     if self.target in self.shape.masked
@@ -123,36 +123,36 @@ class _Attacking:
 
     def all(self) -> Attacks:
         """Try them one after the other."""
-        found = list[Attempt]()
+        attempts = list[Attempt]()
         if self.columns:
             self.sides = self._sides()
-            found += [*self._linkage(), *self._inference(), *self._minimality()]
-            found += [*self._trained(), *self._composition()]
-            found += [*self._bounds(), *self._partner(), *self._predicates()]
-        found += self._modelled()
-        return Attacks(self.row.release, tuple(found), tuple(self.untried))
+            attempts += [*self._linkage(), *self._inference(), *self._minimality()]
+            attempts += [*self._trees(), *self._composition()]
+            attempts += [*self._bounds(), *self._partner(), *self._predicates()]
+        attempts += self._models()
+        return Attacks(self.row.release, tuple(attempts), tuple(self.untried))
 
     # -- the rows -------------------------------------------------------------------------------
 
     def _sides(self) -> Table:
         """Put the released rows, the source's as the cut shows them, and the control's under each other."""
         shape = self.shape
-        stacked = [self._side("release", shape.owned_rows(), shape.count, shape.person)]
+        parts = [self._side("release", shape.owned_rows(), shape.count, shape.person)]
         if "parties" in self.row.parameters:  # of the partner's columns the source has none
-            stacked.append(self._side("source", shape.owned_rows(), shape.count, shape.person))
+            parts.append(self._side("source", shape.owned_rows(), shape.count, shape.person))
         else:
-            self.others = made_from(self.engine, self.row)
-            stacked.append(self._recoded("source", self.others))
+            self.source = made_from(self.engine, self.row)
+            parts.append(self._recode("source", self.source))
         if self.control is not None:
-            stacked.append(self._recoded("control", self.control))
-        sides = self.engine.materialize("sides", joined(stacked, " UNION ALL "))
-        counted = sql("SELECT coalesce(sum(s.weight) FILTER (s.side = 'source'), 0) FROM {t} AS s", t=sides)
-        ((records,),) = self.engine.query(counted, step="records")
-        if self.others is not None and records != self.row.rows + (self.row.left_out or 0):
+            parts.append(self._recode("control", self.control))
+        sides = self.engine.materialize("sides", joined(parts, " UNION ALL "))
+        query = sql("SELECT coalesce(sum(s.weight) FILTER (s.side = 'source'), 0) FROM {t} AS s", t=sides)
+        ((records,),) = self.engine.query(query, step="records")
+        if self.source is not None and records != self.row.rows + (self.row.left_out or 0):
             raise changed(self.row)
         return sides
 
-    def _recoded(self, side: str, table: Table) -> Statement:
+    def _recode(self, side: str, table: Table) -> Statement:
         """Select the records of a table as the cut shows them."""
         try:
             recoding = Recoding.of(self.engine, self.row, self.shape, table)
@@ -163,14 +163,14 @@ class _Attacking:
         missing = [name for name in self.columns if name not in recoding.found]
         if missing and side == "source":
             raise changed(self.row)
-        spelled = [item.name for item in self.engine.columns(table)]
+        own_names = [item.name for item in self.engine.columns(table)]
         for name in missing:
-            resolve(name, spelled, table=table.name)  # which says so
+            resolve(name, own_names, table=table.name)  # which says so
         if side == "source" and not self.row.left_out and any(item.unseen for item in recoding.maps):
             raise changed(self.row)
         rows, person = recoding.rows(), ""
         names = self.row.parameters.get("person") or ()
-        if self.shape.person is not None and set(names) <= set(spelled):
+        if self.shape.person is not None and set(names) <= set(own_names):
             person = free_name("person", rows.named_selects)
             who = exp.Anonymous(this="row", expressions=[column(one, "t") for one in names])
             rows = rows.select(alias(exp.cast(who, "TEXT"), person))
@@ -201,34 +201,34 @@ class _Attacking:
 
     def _known_sets(self) -> list[tuple[str, ...]]:
         """What an attacker may know: as asked, else the columns of each requirement, else those of a swap."""
-        if self.known:
-            return [self.known]
-        sets = [self._released(item.attributes) for item in self.asked]
+        if self.known_columns:
+            return [self.known_columns]
+        sets = [self._columns_of(item.attributes) for item in self.requirements]
         by = self.row.parameters.get("by") or ()
         return list(dict.fromkeys([*sets, *([tuple(by)] if by else [])]))
 
-    def _released(self, names: Sequence[str]) -> tuple[str, ...]:
+    def _columns_of(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(resolve_all(names, self.columns, table=self.row.release), key=self.columns.index))
 
-    def _everything_known(self) -> tuple[str, ...]:
+    def _all_known_columns(self) -> tuple[str, ...]:
         every = {name for names in self._known_sets() for name in names}
         return tuple(name for name in self.columns if name in every)
 
-    def _treated(self, *treatments: str) -> list[str]:
+    def _columns_with(self, *treatments: str) -> list[str]:
         return [item.name for item in self.shape.columns if item.treatment in treatments]
 
     def _linkage(self) -> Iterator[Attempt]:
         """Look for the record of a person of whom the columns of a requirement are known, and more."""
         for names in self._known_sets():
-            yield self._linked("linkage", names)
-        every = self._everything_known()
+            yield self._link("linkage", names)
+        every = self._all_known_columns()
         further = {"kept columns": ["kept"], "kept columns and class": ["kept", "class"]}
-        tried = {frozenset(names) for names in self._known_sets()}
+        sets = {frozenset(names) for names in self._known_sets()}
         for name, treatments in further.items():
-            more = [one for one in self.columns if one in every or one in self._treated(*treatments)]
-            if not self.known and more and frozenset(more) not in tried:
-                tried.add(frozenset(more))
-                yield self._linked(name if {*more} - {*every} else "columns of all requirements", more)
+            more = [one for one in self.columns if one in every or one in self._columns_with(*treatments)]
+            if not self.known_columns and more and frozenset(more) not in sets:
+                sets.add(frozenset(more))
+                yield self._link(name if {*more} - {*every} else "columns of all requirements", more)
         if self.row.left_out and every:
             yield self._left_out(every)
 
@@ -240,38 +240,38 @@ class _Attacking:
         ((*numbers,),) = self.engine.query(query, step=step)
         return tuple(0 if number is None else number for number in numbers)
 
-    def _inferred(self, sides: Table, known: Sequence[str], target: str) -> tuple[float, ...]:
-        """Count what comes of guessing a column of those of whom others are known."""
+    def _infer(self, sides: Table, known: Sequence[str], target: str) -> tuple[float, ...]:
+        """Count how often a column is guessed of people whose other columns are known."""
         of = {"known": list(known), "target": [target]}
         text = bind("risk/guesses", tables={"sides": sides}, columns=of)
         guesses = self.engine.materialize("guesses", text)
         return self._numbers("inference", bind("risk/inference", tables={"guesses": guesses}))
 
-    def _linked(self, name: str, known: Sequence[str]) -> Attempt:
-        tried, successes, worst, released, *_ = self._count(known)
+    def _link(self, name: str, known: Sequence[str]) -> Attempt:
+        tried, successes, worst, records, *_ = self._count(known)
         attempt = Attempt(name, ", ".join(known), "which record", int(tried), float(successes), float(worst))
-        attempt = replace(attempt, baseline=1 / released if released else None)
-        about = [item for item in self.asked if set(self._released(item.attributes)) <= set(known)]
-        promised = [item for item in about if set(self._released(item.attributes)) == set(known)]
-        broken = REFUTED if promised else EXCEEDED
+        attempt = replace(attempt, baseline=1 / records if records else None)
+        about = [item for item in self.requirements if set(self._columns_of(item.attributes)) <= set(known)]
+        promises = [item for item in about if set(self._columns_of(item.attributes)) == set(known)]
+        failure = REFUTED if promises else EXCEEDED
         # promises for these columns hold together; of those for fewer columns the weakest is exceeded last
-        hardest = min if promised else max
-        chances = [1 / item.k for item in promised or about if isinstance(item, KAnonymity)]
-        averages = [float(item.limit) for item in promised or about if isinstance(item, AverageRisk)]
+        hardest = min if promises else max
+        chances = [1 / item.k for item in promises or about if isinstance(item, KAnonymity)]
+        averages = [float(item.limit) for item in promises or about if isinstance(item, AverageRisk)]
         limits = [(attempt.worst, hardest(chances))] if chances else []
-        limits += [(successes / released, hardest(averages))] if averages and released else []
-        judged = [
-            replace(attempt, allowed=allowed, verdict=verdict_of(reached, allowed, broken))
-            for reached, allowed in limits
+        limits += [(successes / records, hardest(averages))] if averages and records else []
+        attempts = [
+            replace(attempt, allowed=allowed, verdict=verdict_of(number, allowed, failure))
+            for number, allowed in limits
         ]
-        return next((one for one in judged if one.verdict == broken), (*judged, attempt)[0])
+        return next((one for one in attempts if one.verdict == failure), (*attempts, attempt)[0])
 
     def _left_out(self, known: Sequence[str]) -> Attempt:
         """Tell who was left out: nobody in the release looks like them."""
         *_, absent, others, others_absent = self._count(known)
-        left = int(self.row.left_out or 0)
+        records = int(self.row.left_out or 0)
         attempt = Attempt(
-            "left-out records", ", ".join(known), "who was left out", left, float(min(absent, left))
+            "left-out records", ", ".join(known), "who was left out", records, float(min(absent, records))
         )
         return attempt if not others else beside_control(attempt, others_absent, others)
 
@@ -282,31 +282,31 @@ class _Attacking:
         if self.target is not None:
             return [self.target]
         for treatments in (("sensitive", "swapped"), ("class",), ("kept",)):
-            if names := [name for name in self._treated(*treatments) if name not in known]:
+            if names := [name for name in self._columns_with(*treatments) if name not in known]:
                 return names
         return []
 
     def _inference(self) -> Iterator[Attempt]:
         """Guess what a record holds: by the most frequent value, and where a class has one value only."""
-        guessed: dict[tuple[tuple[str, ...], str], list[Requirement]] = {}
-        for requirement in () if self.known else self.asked:
-            names = self._released(requirement.attributes)
-            for target in self._released(requirement.sensitive_columns):
-                guessed.setdefault((names, target), []).append(requirement)
+        guesses: dict[tuple[tuple[str, ...], str], list[Requirement]] = {}
+        for requirement in () if self.known_columns else self.requirements:
+            names = self._columns_of(requirement.attributes)
+            for target in self._columns_of(requirement.sensitive_columns):
+                guesses.setdefault((names, target), []).append(requirement)
         for names in self._known_sets():
             for target in self._targets(names):
-                guessed.setdefault((names, target), [])
-        for (names, target), promised in guessed.items():
-            yield from self._guessed(names, target, promised)
+                guesses.setdefault((names, target), [])
+        for (names, target), requirements in guesses.items():
+            yield from self._guess(names, target, requirements)
 
-    def _guessed(
+    def _guess(
         self, known: Sequence[str], target: str, requirements: Sequence[Requirement]
     ) -> Iterator[Attempt]:
-        numbers = self._inferred(self.sides, self._places(known), *self._places([target]))
-        tried, successes, worst, certain, others, others_guessed, others_certain, most_frequent = numbers
+        numbers = self._infer(self.sides, self._places(known), *self._places([target]))
+        tried, successes, worst, certain, others, others_right, others_certain, most_frequent = numbers
         attempt = Attempt("inference", ", ".join(known), target, int(tried), float(successes), float(worst))
         if others:
-            attempt = beside_control(attempt, others_guessed, others)
+            attempt = beside_control(attempt, others_right, others)
         elif tried:
             attempt = replace(attempt, baseline=float(most_frequent) / tried)
         for one in requirements:
@@ -333,9 +333,9 @@ class _Attacking:
         return finding
 
     def _minimality(self) -> list[Attempt]:
-        if self.others is None or self.known:
+        if self.source is None or self.known_columns:
             return []
-        attempts, untried = minimality(self.engine, self.row, self.shape, self.others)
+        attempts, untried = minimality(self.engine, self.row, self.shape, self.source)
         self.untried += untried
         return attempts
 
@@ -343,17 +343,17 @@ class _Attacking:
 
     def _composition(self) -> Iterator[Attempt]:
         """Intersect the classes of all releases of the source, and the values that are possible in them."""
-        if self.others is None:
+        if self.source is None:
             return
         row, catalog = self.row, self.engine.current()[0]
         rows = [row, *others_of(self.engine, self.engine.find(row.source), row.release)]
-        shaped = [(one, one.shape(catalog)) for one in rows]
-        masked = [(one, shape) for one, shape in shaped if quasi_identifier(one, shape)]
-        if len(masked) + len(self.beside) < 2 or not masked or masked[0][0] is not row:
+        pairs = [(one, one.shape(catalog)) for one in rows]
+        shapes = [(one, shape) for one, shape in pairs if quasi_identifier(one, shape)]
+        if len(shapes) + len(self.beside) < 2 or not shapes or shapes[0][0] is not row:
             return
-        names = ", ".join([*(one.release for one, _ in masked[1:]), *(one.name for one in self.beside)])
+        names = ", ".join([*(one.release for one, _ in shapes[1:]), *(one.name for one in self.beside)])
         try:
-            both = composed(self.engine, self.others, masked, self.beside)
+            both = composed(self.engine, self.source, shapes, self.beside)
         except (InvalidOption, InvalidSource, UnknownColumn) as cause:
             if self.beside:
                 raise
@@ -361,7 +361,7 @@ class _Attacking:
             return
         every, alone = both.intersection(), both.alone()
         knows = f"{', '.join(quasi_identifier(row, self.shape))}; has {names}"
-        sizes = [item.k for item in self.asked if isinstance(item, KAnonymity)]
+        sizes = [item.k for item in self.requirements if isinstance(item, KAnonymity)]
         allowed = 1 / min(sizes) if sizes else None  # the columns of every requirement are intersected
         worst = 1 / every.smallest if every.smallest else 0.0
         yield Attempt(
@@ -370,7 +370,7 @@ class _Attacking:
             allowed=allowed,
             verdict="" if allowed is None else verdict_of(worst, allowed, EXCEEDED),
         )
-        yield from self._possible(both, knows, [shape for _, shape in masked])
+        yield from self._possible(both, knows, [shape for _, shape in shapes])
 
     def _possible(self, both: Composed, knows: str, shapes: Sequence[Shape]) -> Iterator[Attempt]:
         """Guess a column that all releases show as it is among the values possible in all of them."""
@@ -387,35 +387,35 @@ class _Attacking:
 
     # -- models ---------------------------------------------------------------------------------
 
-    def _trained(self) -> Iterator[Attempt]:
-        for target in () if self.others is None else self._targets(self._everything_known()):
+    def _trees(self) -> Iterator[Attempt]:
+        for target in () if self.source is None else self._targets(self._all_known_columns()):
             try:
                 tree_class()
-                yield self._guessed_by_tree(target)
+                yield self._guess_by_tree(target)
             except PpdmError as cause:
                 self.untried.append(f"trained tree for {target}: {cause}")
 
-    def _guessed_by_tree(self, target: str) -> Attempt:
-        """Train a tree on the released rows, and let it guess a column of who is known by all others."""
-        released = compared_rows(self.engine, self.row, self.shape, self.others, target)[1]
-        tried, guessed = self._tried(released, learns=True)
-        _, usual = self._tried(released, learns=False)
-        of = "trained tree", "every other released column", target, tried, guessed
+    def _guess_by_tree(self, target: str) -> Attempt:
+        """Train a tree on the released rows, and let it guess a column of people known by all others."""
+        tables = compared_rows(self.engine, self.row, self.shape, self.source, target)[1]
+        tried, hits = self._try_tree(tables, learns=True)
+        _, usual = self._try_tree(tables, learns=False)
+        of = "trained tree", "every other released column", target, tried, hits
         attempt = Attempt(*of, baseline=usual / tried)
         if self.control is not None:
             others = compared_rows(self.engine, self.row, self.shape, self.control, target)[1]
-            number, right = self._tried(others, learns=True)
+            number, right = self._try_tree(others, learns=True)
             return beside_control(attempt, right, number)
         if tried < MOST:
             return attempt
-        low, high = wilson(guessed, tried)
+        low, high = wilson(hits, tried)
         return replace(attempt, interval=(low - usual / tried, high - usual / tried))
 
-    def _tried(self, tables: TrainTest, *, learns: bool) -> tuple[int, int]:
+    def _try_tree(self, tables: TrainTest, *, learns: bool) -> tuple[int, int]:
         """Count the records on which a tree is tried, and those that it guesses, or the usual value does."""
-        coded, seed = EncodedTables(self.engine, tables), self.options.seed or 0
-        assert coded.test is not None
-        train, test = (coded.sample(t, seed=seed, most=MOST, folds=1) for t in (coded.train, coded.test))
+        side, seed = EncodedTables(self.engine, tables), self.options.seed or 0
+        assert side.test is not None
+        train, test = (side.sample(t, seed=seed, most=MOST, folds=1) for t in (side.train, side.test))
         if not learns:
             train, test = (one.part(one.folds >= 0, []) for one in (train, test))
         number = int(test.records.sum())
@@ -423,12 +423,12 @@ class _Attacking:
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             return number, number - misclassified(train, test, seed)
 
-    def _modelled(self) -> Iterator[Attempt]:
+    def _models(self) -> Iterator[Attempt]:
         if self.row.method == "swap":
             yield from self._settled_swaps()
         if self.row.method == "randomize":
-            yield from self._filtered()
-            yield from self._averaged()
+            yield from self._spectral_filter()
+            yield from self._averaging()
 
     def _measures(self) -> dict[str, float | None]:
         return {name: after for name, _, after in self.release.measures()}
@@ -436,15 +436,15 @@ class _Attacking:
     def _settled_swaps(self) -> Iterator[Attempt]:
         """Tell how many changed records a model of the truth settles, as the run measured."""
         measures, by = self._measures(), ", ".join(self.row.parameters.get("by") or ())
-        for name, unit in product(self._treated("swapped"), ("record", "person")):
-            changed = sum(
+        for name, unit in product(self._columns_with("swapped"), ("record", "person")):
+            number = sum(
                 measures.get(f"{how} identifiable {unit}s changed: {name}") or 0
                 for how in ("uniquely", "collectively")
             )
             settled = measures.get(f"changed {unit}s settled by a modelling attacker: {name}")
-            if changed and settled is not None:
+            if number and settled is not None:
                 knows = f"{by}; how {name} depends on them"
-                yield Attempt("modelling", knows, f"which {unit}s were changed", int(changed), settled)
+                yield Attempt("modelling", knows, f"which {unit}s were changed", int(number), settled)
 
     def _without_noise(
         self, attack: str, knows: str, name: str, share: float, baseline: float, allowed: float
@@ -453,54 +453,54 @@ class _Attacking:
         verdict = verdict_of(share, allowed, EXCEEDED)
         return replace(of, baseline=baseline, allowed=allowed, verdict=verdict)
 
-    def _filtered(self) -> Iterator[Attempt]:
+    def _spectral_filter(self) -> Iterator[Attempt]:
         """Tell what share of the noise all noisy columns remove together, beside each alone, as was measured.
 
         Source: Kargupta, Datta, Wang, Sivakumar 2003, doi:10.1109/ICDM.2003.1250908.
         """
         measures, knows = self._measures(), "all noisy columns and their noise"
-        for name in self._treated("randomized"):
+        for name in self._columns_with("randomized"):
             alone = measures.get(f"noise that a column alone can remove: {name}")
             together = measures.get(f"noise that all noisy columns can remove: {name}")
             if alone is not None and together is not None:
                 allowed = alone + THRESHOLD * (1 - alone)
                 yield self._without_noise("spectral filter", knows, name, together, alone, allowed)
 
-    def _averaged(self) -> Iterator[Attempt]:
+    def _averaging(self) -> Iterator[Attempt]:
         """Tell what share of the noise is gone where values are averaged over several releases."""
         noises: dict[object, tuple[CatalogueRow, dict[str, Noise]]] = {}
         for one in (self.row, *others_of(self.engine, made_from(self.engine, self.row), self.row.release)):
             # with one key noise is repeated, and without one it never is
             key, *of = map(one.parameters.get, ("key fingerprint", "record", "person"))
-            known: object = one.release if key is None else (key, *map(str, of))
-            if one.method == "randomize" and known not in noises:
-                noises[known] = one, noise_of(self.engine, one.release)
+            identity: object = one.release if key is None else (key, *map(str, of))
+            if one.method == "randomize" and identity not in noises:
+                noises[identity] = one, noise_of(self.engine, one.release)
         (_, own), *others = noises.values()
         for name, noise in own.items():
-            added = [(one.release, of[name]) for one, of in others if name in of]
-            beside = {release: of for release, of in added if isinstance(of, AdditiveNoise)}
+            noises_beside = [(one.release, of[name]) for one, of in others if name in of]
+            beside = {release: of for release, of in noises_beside if isinstance(of, AdditiveNoise)}
             if beside and isinstance(noise, AdditiveNoise):
                 precision = sum(1 / deviation(of) ** 2 for of in (noise, *beside.values()))
-                removed = 1 - 1 / sqrt(precision) / deviation(noise)
+                share = 1 - 1 / sqrt(precision) / deviation(noise)
                 knows = f"which rows are of one record; has {', '.join(beside)}"
-                yield self._without_noise("averaging", knows, name, removed, 0.0, THRESHOLD)
+                yield self._without_noise("averaging", knows, name, share, 0.0, THRESHOLD)
 
     # -- bounds and partners --------------------------------------------------------------------
 
     def _bounds(self) -> Iterator[Attempt]:
         """Read the least and the greatest value of a column off its outermost intervals."""
-        if self.others is None or self.known or "taxonomies" not in parts(self.engine):
+        if self.source is None or self.known_columns or "taxonomies" not in parts(self.engine):
             return
-        spelled = [item.name for item in self.engine.columns(self.others)]
-        for name in self._treated("generalized"):
+        source_names = [item.name for item in self.engine.columns(self.source)]
+        for name in self._columns_with("generalized"):
             query = bind(
                 "risk/outermost_bounds",
-                tables={"source": self.others},
-                columns={"attribute": [resolve(name, spelled, table=self.row.source)]},
+                tables={"source": self.source},
+                columns={"attribute": [resolve(name, source_names, table=self.row.source)]},
                 values={"release": self.row.release, "name": name},
             )
-            ((grown, *tells, least, most),) = self.engine.query(query, step="outermost_bounds")
-            if grown:
+            ((is_grown, *tells, least, most),) = self.engine.query(query, step="outermost_bounds")
+            if is_grown:
                 records_of = [n for tell, n in zip(tells, (least, most), strict=True) if tell]
                 worst = max((1 / n for n in records_of), default=0.0)
                 guesses = f"least and greatest {name}"
@@ -512,8 +512,8 @@ class _Attacking:
         if parties is None:
             return
         source = made_from(self.engine, self.row)
-        spelled = {item.name.lower() for item in self.engine.columns(source)}
-        own = next(names for names in parties if {name.lower() for name in names} <= spelled)
+        source_names = {item.name.lower() for item in self.engine.columns(source)}
+        own = next(names for names in parties if {name.lower() for name in names} <= source_names)
         columns = tuple(item for item in self.shape.columns if item.name in own)
         recoding = Recoding.of(self.engine, self.row, replace(self.shape, columns=columns), source)
         labels = exp.Anonymous(this="row", expressions=[column(name, "r") for name in own])
@@ -527,7 +527,7 @@ class _Attacking:
             original=column(original, "r"),
             rows=rows.subquery("r"),
         )
-        tried, successes, worst, *_, usual = self._inferred(
+        tried, successes, worst, *_, usual = self._infer(
             self.engine.materialize("sides", sides), ["v0"], "v1"
         )
         guesses = f"{', '.join(own)} before masking"
@@ -538,8 +538,8 @@ class _Attacking:
 
     def _predicates(self) -> Iterator[Attempt]:
         """Single out by a predicate made of labels and a hash; weights are as if columns were independent."""
-        known = self._everything_known()
-        if not known or self.known:
+        known = self._all_known_columns()
+        if not known or self.known_columns:
             return
         places = self._places(known)
         shares = [
@@ -555,13 +555,13 @@ class _Attacking:
             v=[column(name, "s") for name in places],
             t=self.sides,
         )
-        weighted = sql(
+        weights = sql(
             "SELECT c.records, sum(c.records) OVER () AS table_records, {weight} AS weight "
             "FROM ({classes}) AS c",
             weight=joined(shares, " * "),
             classes=classes,
         )
-        table = self.engine.materialize("weighted_classes", weighted)
+        table = self.engine.materialize("weighted_classes", weights)
         query = bind("risk/predicates", tables={"weighted_classes": table})
         ((tried, successes, worst, baseline),) = self.engine.query(query, step="predicates")
         if tried:

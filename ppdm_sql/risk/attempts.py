@@ -64,9 +64,9 @@ class Attempt:
         """Give it as a row of the table."""
         low, high = self.interval or (None, None)
         numbers = (self.rate, self.worst, self.baseline, self.difference, low, high, self.allowed)
-        rounded = [None if number is None else round(number, 6) + 0.0 for number in numbers]  # no -0.0
+        cells = [None if number is None else round(number, 6) + 0.0 for number in numbers]  # no -0.0
         successes = None if self.successes is None else round(self.successes, 3)
-        return (self.attack, self.knows, self.guesses, self.tried, successes, *rounded, self.verdict)
+        return (self.attack, self.knows, self.guesses, self.tried, successes, *cells, self.verdict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,13 +95,13 @@ class Attacks(Result):
         """Give the attacks, then what was not tried."""
         units = dict.fromkeys(("rate", "worst", "baseline", "difference", "low", "high", "allowed"), SHARE)
         rows = [attack.row() for attack in self.attacks]
-        left = [ResultTable("Not tried", ("why",), [(why,) for why in self.untried])] if self.untried else []
-        return [ResultTable("" if not left else "Attacks", COLUMNS, rows, units), *left]
+        rest = [ResultTable("Not tried", ("why",), [(why,) for why in self.untried])] if self.untried else []
+        return [ResultTable("" if not rest else "Attacks", COLUMNS, rows, units), *rest]
 
 
-def verdict_of(reached: float | None, allowed: float, broken: str) -> str:
+def verdict_of(number: float | None, allowed: float, failure: str) -> str:
     """Say whether what is reached stays within what is allowed; rounding aside."""
-    return broken if reached is not None and reached > allowed + SLACK else HOLDS
+    return failure if number is not None and number > allowed + SLACK else HOLDS
 
 
 def beside_control(attempt: Attempt, successes: float, tried: float) -> Attempt:

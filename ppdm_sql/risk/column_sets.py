@@ -96,13 +96,13 @@ class SetCounting:
         for code in self.codes.values():
             text = bind("base/dictionary", tables={"source": collapsed.atoms}, columns={"attribute": [code]})
             self._values[code] = self.engine.materialize("dictionary", text)
-        self.coded = self._coded()
+        self.coded = self._code_atoms()
         nothing = sql("SELECT NULL::BIGINT AS atom, NULL::BIGINT AS columns LIMIT 0")
         self.minimal = self.engine.materialize("minimal_uniques", nothing)
-        self.found: dict[frozenset[str], ColumnSet] = {}
+        self.counts: dict[frozenset[str], ColumnSet] = {}
         self.keys: list[frozenset[str]] = []
 
-    def _coded(self) -> Table:
+    def _code_atoms(self) -> Table:
         """Write the atoms with a number for each value, NULL being one."""
         parts = [
             {"c": column(code), "v": column(code, "a"), "d": column(f"d{code}"), "t": table}
@@ -120,29 +120,29 @@ class SetCounting:
     def count(self, progress: Progress) -> None:
         """Count every set up to the size; a superset of a key is a key, and not counted."""
         for size in self.sizes:
-            for chosen in combinations(self.columns, size):
-                if not any(key <= set(chosen) for key in self.keys):
-                    self._count(chosen)
-                    progress.update(sets=f"{len(self.found)} of {self.number}", size=size)
+            for columns in combinations(self.columns, size):
+                if not any(key <= set(columns) for key in self.keys):
+                    self._count(columns)
+                    progress.update(sets=f"{len(self.counts)} of {self.number}", size=size)
 
-    def _count(self, chosen: tuple[str, ...]) -> None:
-        codes = [self.codes[name] for name in chosen]
+    def _count(self, names: tuple[str, ...]) -> None:
+        codes = [self.codes[name] for name in names]
         classes = self._classes(codes)
         text = bind("risk/set_measures", tables={"set_classes": classes})
         ((number, total, together, alone),) = self.engine.query(text, step="set_measures")
         records, pairs = int(total), int(total) * (int(total) - 1) // 2
-        self.found[frozenset(chosen)] = ColumnSet(
-            columns=chosen,
+        self.counts[frozenset(names)] = ColumnSet(
+            columns=names,
             classes=number,
             alone=alone,
             share_alone=alone / records,
             distinction=number / records,
             separation=(pairs - int(together)) / pairs if pairs else 1.0,
-            minimal_uniques=self._keep(chosen, codes, classes) if alone else 0,
+            minimal_uniques=self._keep(names, codes, classes) if alone else 0,
         )
         self.engine.discard(classes)
         if alone == number:
-            self.keys.append(frozenset(chosen))
+            self.keys.append(frozenset(names))
 
     def _classes(self, codes: Sequence[str]) -> Table:
         """Give the classes of a set: ``class``, one of its atoms, and ``class_records``."""
@@ -150,10 +150,10 @@ class SetCounting:
         text = bind("audit/classes", tables=tables, columns={"qi": codes})
         return self.engine.materialize("set_classes", text)
 
-    def _keep(self, chosen: Sequence[str], codes: Sequence[str], classes: Table) -> int:
+    def _keep(self, names: Sequence[str], codes: Sequence[str], classes: Table) -> int:
         """Keep the atoms that are alone by a set and by none of its subsets; say how many."""
-        subsets = [some for size in range(1, len(chosen)) for some in combinations(chosen, size)]
-        smaller = [self._bits(some) for some in subsets if self.found[frozenset(some)].minimal_uniques]
+        subsets = [subset for size in range(1, len(names)) for subset in combinations(names, size)]
+        smaller = [self._bits(subset) for subset in subsets if self.counts[frozenset(subset)].minimal_uniques]
         alone = sql("SELECT class AS atom FROM {classes} WHERE class_records = 1", classes=classes)
         if self.collapsed.unit == "persons":
             alone = bind("risk/lone_persons", tables={"coded": self.coded}, columns={"columns": codes})
@@ -161,15 +161,15 @@ class SetCounting:
             "INSERT INTO {minimal} SELECT u.atom, {bits} FROM ({alone}) AS u WHERE u.atom NOT IN "
             "(SELECT m.atom FROM {minimal} AS m WHERE m.columns IN ({smaller}))",
             minimal=self.minimal,
-            bits=self._bits(chosen),
+            bits=self._bits(names),
             alone=alone,
             smaller=smaller or [0],
         )
         ((number,),) = self.engine.query(text, step="minimal_uniques")
         return int(number)
 
-    def _bits(self, chosen: Sequence[str]) -> int:
-        return sum(1 << self.columns.index(name) for name in chosen)
+    def _bits(self, names: Sequence[str]) -> int:
+        return sum(1 << self.columns.index(name) for name in names)
 
     def _weight(self, size: int) -> int:
         """Give what a minimal sample unique of a size adds to a score."""
@@ -184,7 +184,7 @@ class SetCounting:
 
     def scores(self, alone: int, disclosive: float | None) -> Table:
         """Give ``atom, score, minimal_uniques, smallest, dis_suda`` and the columns' parts ``s0, s1 ...``."""
-        sizes = sorted({len(one.columns) for one in self.found.values()})
+        sizes = sorted({len(one.columns) for one in self.counts.values()})
         cases = [sql("WHEN {size} THEN {w}", size=size, w=float(self._weight(size))) for size in sizes]
         part = "coalesce(sum(weight) FILTER (columns & {bit} <> 0), 0) AS {s}"
         text = sql(
@@ -204,15 +204,14 @@ class SetCounting:
         """Sum up what the scores say."""
         text = bind("risk/suda_totals", tables={"scores": scores})
         totals = {size: row for size, *row in self.engine.query(text, step="suda_totals")}
-        uniques = {len(one.columns): 0 for one in self.found.values()}
-        for one in self.found.values():
+        sets = self.counts.values()
+        uniques = {len(one.columns): 0 for one in sets}
+        for one in sets:
             uniques[len(one.columns)] += one.minimal_uniques
-        parts = [
-            (one.columns, one.minimal_uniques * self._weight(len(one.columns))) for one in self.found.values()
-        ]
+        parts = [(one.columns, one.minimal_uniques * self._weight(len(one.columns))) for one in sets]
         total = sum(part for _, part in parts)
         records = sum(row[0] for row in totals.values())
-        known = disclosive is not None and records > 0
+        has_scores = disclosive is not None and records > 0
         return Suda(
             by_size=tuple((size, n, totals[size][0] if size in totals else 0) for size, n in uniques.items()),
             by_column={
@@ -222,8 +221,8 @@ class SetCounting:
             by_value=self._by_value(scores, total) if total else (),
             fraction=fraction,
             disclosive=disclosive,
-            highest=max(row[1] for row in totals.values()) if known else None,
-            average=sum(row[2] for row in totals.values()) / records if known else None,
+            highest=max(row[1] for row in totals.values()) if has_scores else None,
+            average=sum(row[2] for row in totals.values()) / records if has_scores else None,
         )
 
     def _by_value(self, scores: Table, total: int) -> tuple[tuple[str, str | None, float], ...]:

@@ -111,7 +111,7 @@ class TableRisk(Result):
         on = ", ".join(self.by)
         on = on if len(on) <= LONG else f"all {len(self.by)} columns"
         above = f"share above {self.risks[0].threshold:g}"
-        summed = ("of", "number", "expected re-identifications", "average", "highest", above)
+        heading = ("of", "number", "expected re-identifications", "average", "highest", above)
         tables = [
             self._identifying(),
             self._of_columns(),
@@ -125,7 +125,7 @@ class TableRisk(Result):
                 self.estimates,
                 {"share": SHARE},
             ),
-            ResultTable("Individual risk", summed, self.summed, dict.fromkeys(summed[3:], SHARE)),
+            ResultTable("Individual risk", heading, self.summed, dict.fromkeys(heading[3:], SHARE)),
         ]
         return [table for table in tables if table.rows]
 
@@ -196,7 +196,7 @@ def table_risk(engine: Engine, request: RiskRequest, progress: Progress) -> Tabl
     try:
         with engine.workspace(), nullcontext() if place is None else engine.transaction():
             run = _Measuring(engine, request)
-            risk = run.measured(threshold, progress)
+            risk = run.measure(threshold, progress)
             if place is not None:
                 run.write(Table(str(request.into), place.schema, place.catalog))
             return risk
@@ -239,12 +239,12 @@ class _Measuring:
             raise no_records(table.name)
         self.sets = SetCounting(self.collapsed, self.by, request.max_size)
 
-    def measured(self, threshold: float, progress: Progress) -> TableRisk:
+    def measure(self, threshold: float, progress: Progress) -> TableRisk:
         collapsed, population = self.collapsed, self.request.population
-        summed = list[SummedRisk]()
+        individual_risks = list[SummedRisk]()
         if self.weights is not None or self.household:
             roles = self.weights, self.household, self.person
-            summed = summed_risks(self.engine, self.table, self.by, *roles, threshold)
+            individual_risks = summed_risks(self.engine, self.table, self.by, *roles, threshold)
         self.sets.count(progress)
         sizes = class_sizes(collapsed, self.by)
         number = sum(records for _, _, records in sizes.sizes)
@@ -262,7 +262,7 @@ class _Measuring:
         alone = by_size.get(1, 0)
         disclosive = self.sets.disclosive(alone, 2 * by_size.get(2, 0), fraction)
         self.scores = self.sets.scores(alone, disclosive)
-        sets = sorted(self.sets.found.values(), key=lambda one: (-one.alone, -one.separation))
+        sets = sorted(self.sets.counts.values(), key=lambda one: (-one.alone, -one.separation))
         return TableRisk(
             table=self.name,
             counted=collapsed.unit,
@@ -275,7 +275,7 @@ class _Measuring:
             keys=tuple(one.columns for one in sets if frozenset(one.columns) in self.sets.keys),
             suda=self.sets.suda(self.scores, disclosive, fraction),
             estimates=estimates(by_size, size) if size is not None and everybody is None else (),
-            summed=tuple(summed),
+            summed=tuple(individual_risks),
             into=self.request.into,
             notices=tuple(self._notices()),
         )

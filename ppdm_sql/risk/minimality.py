@@ -36,25 +36,25 @@ def minimality(
         return [], ["minimality: the run stopped before its requirements refused all that was left"]
     if row.left_out is not None or shape.person is not None:
         return [], ["minimality: it is not played where records may be left out, or persons are counted"]
-    played = [one for one in requirements if _is_played(one, shape)]
+    suited = [one for one in requirements if _is_played(one, shape)]
     untried = [
         f"minimality for {one}: it is played for templates, distinct l and entropy l over columns shown as is"
         for one in requirements
-        if one not in played
+        if one not in suited
     ]
     sizes = [one for one in row.asked if isinstance(one, KAnonymity)]
     refusals = _Refusals(engine, row, Recoding.of(engine, row, shape, source))
-    tables = [refusals.of(one, number) for number, one in enumerate(played)] if played else []
+    tables = [refusals.of(one, number) for number, one in enumerate(suited)] if suited else []
     if not any(tables):
         return [], untried
-    refused = [
+    tables_of_candidates = [
         *(table for of in tables for table in of),
         *(t for one in sizes for t in refusals.of(one, None)),
     ]
-    every = joined([sql("FROM {t}", t=table) for table in refused], " UNION ALL ")
+    every = joined([sql("FROM {t}", t=table) for table in tables_of_candidates], " UNION ALL ")
     query = bind("risk/minimality", tables={"refused": engine.materialize("refused", every)})
     rows = engine.query(query, step="minimality")
-    return [_attempt(played[number], *numbers) for number, *numbers in rows], untried
+    return [_attempt(suited[number], *numbers) for number, *numbers in rows], untried
 
 
 def _is_played(one: Requirement, shape: Shape) -> bool:
@@ -67,13 +67,13 @@ def _attempt(
     requirement: Requirement, tried: int, successes: float, guesses: float, usual: float, worst: float | None
 ) -> Attempt:
     knows = f"{', '.join(requirement.attributes)}; the method and the requirement"
-    (guessed,) = requirement.sensitive_columns
+    (target,) = requirement.sensitive_columns
     allowed = None
     if isinstance(requirement, Template):
-        guessed = str(requirement).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
+        target = str(requirement).split(" -> ", 1)[1].rsplit(" <= ", 1)[0]
         allowed = float(requirement.threshold)
     return Attempt(
-        *("minimality", knows, guessed, tried, float(successes), worst),
+        *("minimality", knows, target, tried, float(successes), worst),
         baseline=float(usual) / float(guesses),
         allowed=allowed,
         verdict="" if allowed is None else verdict_of(worst, allowed, EXCEEDED),
@@ -87,15 +87,15 @@ class _Refusals:
     def __init__(self, engine: Engine, row: CatalogueRow, recoding: Recoding) -> None:
         self._engine, self._row, self._recoding = engine, row, recoding
         self._shape = recoding.shape
-        self._refined = engine.materialize("refined", self._rows())
+        self._refinements_of_rows = engine.materialize("refined", self._rows())
 
     def _rows(self) -> Statement:
         """Select the columns as texts (``v0, ...``), and candidate and child of each masked one."""
         rows, names = self._recoding.rows(), self._shape.names
         values = dict(zip(rows.named_selects, rows.selects, strict=True))
-        used = [name for one in self._row.asked for name in (*one.attributes, *one.sensitive_columns)]
+        used_names = [name for one in self._row.asked for name in (*one.attributes, *one.sensitive_columns)]
         columns: dict[str, exp.Expression] = {}
-        for name in (resolve(one, names, table=self._row.release) for one in used):
+        for name in (resolve(one, names, table=self._row.release) for one in used_names):
             columns[f"v{names.index(name)}"] = exp.cast(values[name].unalias(), "TEXT")
         for item in self._recoding.maps:
             place = names.index(item.name)
@@ -138,7 +138,7 @@ class _Refusals:
             place = self._shape.names.index(name)
             query = bind(
                 "risk/refused",
-                tables={"refined": self._refined},
+                tables={"refined": self._refinements_of_rows},
                 columns={
                     "known": [f"v{self._shape.names.index(one)}" for one in names],
                     "candidate": [f"candidate{place}"],

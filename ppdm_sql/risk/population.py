@@ -58,9 +58,9 @@ def estimates(sizes: Mapping[int, int], population: int) -> tuple[Estimate, ...]
     """
     fraction = sum(size * classes for size, classes in sizes.items()) / population
     uniques = {"Zayatz": zayatz(sizes, population), "Pitman": pitman(sizes, population)}
-    chosen = "Pitman" if fraction <= LARGE_SAMPLE and uniques["Pitman"] is not None else "Zayatz"
-    uniques["Dankar"] = uniques[chosen] if 1 in sizes else 0.0
-    took = {"Dankar": chosen if 1 in sizes else "no sample unique"}
+    choice = "Pitman" if fraction <= LARGE_SAMPLE and uniques["Pitman"] is not None else "Zayatz"
+    uniques["Dankar"] = uniques[choice] if 1 in sizes else 0.0
+    took = {"Dankar": choice if 1 in sizes else "no sample unique"}
     return tuple(
         Estimate(model, None, None, None, converged=False)
         if number is None
@@ -86,10 +86,10 @@ def _counts(sizes: Mapping[int, int]) -> tuple[Vector, Vector, float]:
     return size, classes, float(size @ classes)
 
 
-def _log_binomial(of: Vector | int, chosen: Vector | float) -> Any:
+def _log_binomial(of: Vector | int, part: Vector | float) -> Any:
     from scipy.special import gammaln  # type: ignore[import-untyped, unused-ignore]
 
-    return gammaln(of + 1) - gammaln(chosen + 1) - gammaln(of - chosen + 1)
+    return gammaln(of + 1) - gammaln(part + 1) - gammaln(of - part + 1)
 
 
 def pitman(sizes: Mapping[int, int], population: int) -> float | None:
@@ -189,17 +189,17 @@ def summed_risks(
     )
     if person:  # each of whom is in a class once
         rows = sql("SELECT * REPLACE (max(weight) AS weight) FROM ({rows}) GROUP BY ALL", rows=rows)
-    counted = "SELECT {c}, household, count(*) AS records, sum(weight) AS weight FROM ({rows}) GROUP BY ALL"
-    text = sql(counted, c=[column(code) for code in codes], rows=rows)
+    counting = "SELECT {c}, household, count(*) AS records, sum(weight) AS weight FROM ({rows}) GROUP BY ALL"
+    text = sql(counting, c=[column(code) for code in codes], rows=rows)
     tables = {"weighted_records": engine.materialize("weighted_records", text)}
     text = bind("risk/individual_risks", tables=tables, columns={"columns": codes})
     risky = engine.materialize("individual_risks", text)
     of = "persons" if person else "records"
-    totals = [] if weights is None else [_summed(engine, risky, of, threshold)]
+    totals = [] if weights is None else [_sum_up(engine, risky, of, threshold)]
     if household:
         text = bind("risk/household_risks", tables={"individual_risks": risky})
         homes = engine.materialize("household_risks", text)
-        totals.append(_summed(engine, homes, "households", threshold))
+        totals.append(_sum_up(engine, homes, "households", threshold))
     return totals
 
 
@@ -211,7 +211,7 @@ def _together(names: Sequence[str], values: Mapping[str, exp.Expression]) -> Sta
     return sql("struct_pack({fields})", fields=fields)  # a table holds no row without names
 
 
-def _summed(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRisk:
+def _sum_up(engine: Engine, risky: Table, of: str, threshold: float) -> SummedRisk:
     text = bind("risk/risk_totals", tables={"individual_risks": risky}, values={"threshold": threshold})
     ((number, expected, highest, above),) = engine.query(text, step="risk_totals")
     return SummedRisk(of, number, expected, expected / number, highest, above / number)
