@@ -53,10 +53,10 @@ class Macro:
 def macros() -> tuple[Macro, ...]:
     """Read all macros, by their names: the general ones and those of the privacy models."""
     steps = {model.macro for model in models() if model.macro is not None}
-    return tuple(_read(step) for step in sorted(steps.union(GENERAL)))
+    return tuple(_read_macro(step) for step in sorted(steps.union(GENERAL)))
 
 
-def _read(step: str) -> Macro:
+def _read_macro(step: str) -> Macro:
     head = _HEAD.fullmatch(text(f"macros/{step}"))
     if head is None:
         raise ValueError(f"the head of sql/macros/{step}.sql is not that of a macro")
@@ -65,11 +65,11 @@ def _read(step: str) -> Macro:
         **{name: parts[name] for name in ("name", "example", "title", "grain", "source")},
         kind="MACRO TABLE" if parts["table"] else "MACRO",
         parameters=parts["parameters"].replace('"', ""),
-        body=_composed(parts["body"]).replace("param('version')", render(literal(__version__))),
+        body=_compose(parts["body"]).replace("param('version')", render(literal(__version__))),
     )
 
 
-def _composed(body: str) -> str:
+def _compose(body: str) -> str:
     """Write the queries of pieces in the place of their calls."""
     for piece in PIECES:
         body = re.sub(rf"\b{piece}\(([^()]*)\)", partial(_query, piece), body)

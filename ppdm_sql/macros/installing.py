@@ -36,7 +36,7 @@ class Installed:
     replaced: str | None
 
 
-class _Found(NamedTuple):
+class _StandingItem(NamedTuple):
     """A macro, table or view that stands where ours go."""
 
     schema: str
@@ -52,7 +52,7 @@ def install(engine: Engine, *, short_names: bool = True) -> Installed:
     Without the short names, those of an earlier installation go.
     """
     engine.require_autocommit()
-    here, (ours, others) = place_here(engine), _found(engine)
+    here, (ours, others) = place_here(engine), _standing(engine)
     schemas = (SCHEMA, SHORT) if short_names else (SCHEMA,)
     _check_free([item for item in others if item.schema in schemas])
     _check_versions(ours)
@@ -78,7 +78,7 @@ def install(engine: Engine, *, short_names: bool = True) -> Installed:
 def uninstall(engine: Engine) -> tuple[str, ...]:
     """Take our macros out of the current database, and the schema if it was made for them and is empty."""
     engine.require_autocommit()
-    ours, _ = _found(engine)
+    ours, _ = _standing(engine)
     if not ours:
         return ()
     there = engine.look_up(statements.text("installing/schema_contents"), step="schema contents")
@@ -91,20 +91,20 @@ def uninstall(engine: Engine) -> tuple[str, ...]:
     return tuple(sorted({item.name for item in ours}))
 
 
-def _found(engine: Engine) -> tuple[list[_Found], list[_Found]]:
+def _standing(engine: Engine) -> tuple[list[_StandingItem], list[_StandingItem]]:
     """List the macros of ours, also those that other versions had, and what else stands where ours go."""
     names = [macro.name for macro in macros()]
     rows = engine.look_up(statements.text("installing/standing"), {"names": names}, step="standing")
-    ours, others = list[_Found](), list[_Found]()
+    ours, others = list[_StandingItem](), list[_StandingItem]()
     for schema, name, kind, comment in rows:
         if mark := _MARK.search(comment or ""):
-            ours.append(_Found(schema, name, kind, mark[1], bool(mark[2])))
+            ours.append(_StandingItem(schema, name, kind, mark[1], bool(mark[2])))
         elif name.lower() in names:
-            others.append(_Found(schema, name, kind))
+            others.append(_StandingItem(schema, name, kind))
     return ours, others
 
 
-def _check_free(others: list[_Found]) -> None:
+def _check_free(others: list[_StandingItem]) -> None:
     for item in others:
         kind = "macro" if "macro" in item.kind else item.kind
         without = ", or leave the short names out with --no-short-names" if item.schema == SHORT else ""
@@ -114,7 +114,7 @@ def _check_free(others: list[_Found]) -> None:
         )
 
 
-def _check_versions(ours: list[_Found]) -> None:
+def _check_versions(ours: list[_StandingItem]) -> None:
     for item in ours:
         there, here = (list(map(int, re.findall(r"\d+", one))) for one in (item.version, __version__))
         if there > here:
@@ -131,7 +131,7 @@ def _comment(macro: Macro, place: Table, *, with_schema: bool) -> str:
     return f"COMMENT ON {macro.kind} {place} IS {render(literal(words))}"
 
 
-def _drop(engine: Engine, ours: list[_Found], catalog: str) -> None:
+def _drop(engine: Engine, ours: list[_StandingItem], catalog: str) -> None:
     for item in ours:
         kind = "MACRO TABLE" if item.kind == "table_macro" else "MACRO"
         engine.write(f"DROP {kind} {Table(item.name, item.schema, catalog)}", step="drop macro")

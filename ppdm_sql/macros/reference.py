@@ -22,12 +22,12 @@ from ppdm_sql.macros.installing import install
 SHOWN = 6
 """Rows of an example that are printed at most."""
 
-_EXPLAINED = re.compile(r"^- `(\w+)` \S+: (.+)$", re.MULTILINE)
+_MEANING = re.compile(r"^- `(\w+)` \S+: (.+)$", re.MULTILINE)
 
 
-def explained(text: str) -> dict[str, str]:
+def column_meanings(text: str) -> dict[str, str]:
     """Read off the page what the columns of answers mean, which is written by hand, there."""
-    return dict(_EXPLAINED.findall(text))
+    return dict(_MEANING.findall(text))
 
 
 def page(text: str) -> str:
@@ -36,7 +36,7 @@ def page(text: str) -> str:
         engine = Engine(connection)
         examples.write(engine)
         install(engine)
-        words = explained(text)
+        words = column_meanings(text)
         lines = [line for macro in macros() for line in _section(connection, macro, words)]
     before, _, _ = text.partition("\n## ppdm_")
     _, view, behind = text.partition("\n## The view ")

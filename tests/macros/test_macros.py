@@ -23,7 +23,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.macros import macros
-from ppdm_sql.macros.reference import explained, page
+from ppdm_sql.macros.reference import column_meanings, page
 
 GIVEN = dict.fromkeys(("qi", "ic", "by", "columns"), "['p', 'q']") | dict.fromkeys(
     ("sensitive", "confidential"), "'s'"
@@ -486,4 +486,4 @@ def test_every_column_of_an_answer_is_explained() -> None:
         examples.write(Engine(con))
         asked = {"Age", "Gender", "Location", "Amount", "version"}
         names = {name for macro in macros() for name in con.sql(macro.example).columns}
-    assert names - asked == set(explained(PAGE))
+    assert names - asked == set(column_meanings(PAGE))
