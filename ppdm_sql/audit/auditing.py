@@ -225,7 +225,7 @@ class AuditRun:
         for together in self.groupings:
             self.collapsed.class_count(together)
         self.types = dict(with_labels(every, columns))
-        self.judged = [judge(self.collapsed, question, self.types) for question in questioned]
+        self.judged = judge(self.collapsed, questioned, self.types)
 
     @cached_property
     def findings(self) -> list[Finding]:

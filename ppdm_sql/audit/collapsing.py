@@ -124,7 +124,7 @@ class Collapsed:
     def make(
         self,
         step: str,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, Table | Statement],
         *,
         columns: Mapping[str, Sequence[str]] | None = None,
         values: Mapping[str, Scalar] | None = None,

@@ -196,7 +196,6 @@ def _sensitive(
 
 def _worst(collapsed: Collapsed, asked: Requirement, types: Mapping[str, str]) -> float:
     """Measure every class by a requirement, and give the worst."""
-    judgements = judge(collapsed, Question(asked, asked), types).judgements
-    text = bind("audit/verdicts", tables={"judgements": judgements})
-    ((_, least, most, *_),) = collapsed.engine.query(text, step="verdicts")
+    (judged,) = judge(collapsed, [Question(asked, asked)], types)
+    ((_, least, most, *_),) = judged.verdicts
     return float(least if asked.worst == "min" else most)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed, classes_in_population
 from ppdm_sql.audit.model import Finding, Group, Inferences
-from ppdm_sql.engine import type_title
+from ppdm_sql.engine import Rows, type_title
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
+from ppdm_sql.engine.statements import Statement, bind, literal, sql, subquery
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Audited, Counts, Requirement, Value, requirement_of, resolve
 from ppdm_sql.privacy.level import over_labels
@@ -37,9 +37,13 @@ class Judged:
     """A requirement with every class judged by it."""
 
     question: Question  # the requirement
-    # working table ``position, class, class_records, reached, violates``; protected values count from 1
-    judgements: Table
-    protected: Table | None = None  # for a template the working table of its protected values
+    # rows ``position, class, class_records, reached, violates``; protected values count from 1
+    judgements: Table | Statement
+    # the positions of protected values that occur, else 1, each with what its classes reach at least and at
+    # most; then the classes that violate the requirement, and their records
+    verdicts: Rows
+    # for a template the working table of the protected values of all over the same columns
+    protected: Table | None = None
     # for a template its protected values as text, by position
     texts: Mapping[int, Value] = field(default_factory=dict)
 
@@ -55,27 +59,47 @@ def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: s
 # -- judging -----------------------------------------------------------------------------------------
 
 
-def judge(collapsed: Collapsed, question: Question, types: Mapping[str, str]) -> Judged:
-    """Judge every class by the step of a requirement."""
-    requirement, engine = question.requirement, collapsed.engine
-    known, texts = dict[str, Table](), dict[int, Value]()
+def judge(collapsed: Collapsed, asked: Sequence[Question], types: Mapping[str, str]) -> list[Judged]:
+    """Judge every class by requirements; templates over the same columns are judged together."""
+    groups: dict[object, dict[int, Question]] = {}
+    for number, question in enumerate(asked):
+        requirement = question.requirement
+        columns = frozenset(requirement.attributes), requirement.sensitive_columns
+        alike = columns if requirement.counts is Counts.PROTECTED else number
+        groups.setdefault(alike, {})[number] = question
+    judged = {number: one for group in groups.values() for number, one in _judge(collapsed, group, types)}
+    return [judged[number] for number in range(len(asked))]
 
-    def read(names: tuple[str, ...]) -> dict[str, Table]:
+
+def _judge(
+    collapsed: Collapsed, asked: Mapping[int, Question], types: Mapping[str, str]
+) -> Iterator[tuple[int, Judged]]:
+    """Judge every class by one requirement, or by several templates over the same columns."""
+    requirement, engine = next(iter(asked.values())).requirement, collapsed.engine
+    known: dict[str, Table | Statement] = {}
+
+    def read(names: tuple[str, ...]) -> dict[str, Table | Statement]:
         return {name: known.get(name) or _groups(collapsed, requirement, name) for name in names}
 
+    protected, texts = None, dict[int, dict[int, Value]]()
     if requirement.counts is Counts.PROTECTED:
-        known["requested_values"] = engine.materialize("requested_values", _requested(requirement))
-        known["protected_values"] = collapsed.make("protected_values", read(("requested_values", "cells")))
-        texts = _texts(collapsed, known["protected_values"], requirement, types)
+        known["requested_values"] = _requested(asked)
+        protected = collapsed.make("protected_values", read(("requested_values", "cells")))
+        known["protected_values"], texts = protected, _texts(collapsed, protected, requirement, types)
     of_sensitive = "".join(types[name] for name in requirement.sensitive_columns)
     step = requirement.audit_step(Audited(lambda: collapsed.size, lambda: collapsed.counted, of_sensitive))
     for name, inputs in step.prepared.items():
         known[name] = collapsed.make(name, read(inputs))
     judged = bind(f"audit/{step.name}", tables=read(step.inputs), values=step.values)
     if requirement.counts is not Counts.PROTECTED:
-        of_one = sql("SELECT 1 AS position, j.* FROM ({judged}) AS j", judged=judged)
-        judged = Statement(of_one, file=judged.file)
-    return Judged(question, engine.materialize(step.name, judged), known.get("protected_values"), texts)
+        of_one = "SELECT {number} AS requirement, 1 AS position, j.* FROM ({judged}) AS j"
+        judged = Statement(sql(of_one, number=next(iter(asked)), judged=judged), file=judged.file)
+    table = engine.materialize(step.name, judged)
+    verdicts = engine.query(bind("audit/verdicts", tables={"judgements": table}), step="verdicts")
+    for number, question in asked.items():
+        rows = subquery(sql("SELECT * FROM {t} WHERE requirement = {n}", t=table, n=number))
+        own = [row for of, *row in verdicts if of == number]
+        yield number, Judged(question, rows, own, protected, texts.get(number, {}))
 
 
 def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
@@ -93,42 +117,48 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
 # -- templates ---------------------------------------------------------------------------------------
 
 
-def _requested(template: Requirement) -> Statement:
-    """Write what a template protects: its values, or every value."""
-    limit = at_most(Fraction(template.limit), SHARES)
-    values: Iterable[tuple[int, Value]] = [(0, None)]
-    if template.protected is not None:
-        values = enumerate(template.protected, 1)
-    row = "({position}, {value}::VARCHAR, {every}, {numerator}::BIGINT, {denominator}::BIGINT)"
-    rows = [
-        sql(
-            row,
-            position=position,
-            value=literal(value),
-            every=literal(template.protected is None),
-            numerator=limit.numerator,
-            denominator=limit.denominator,
-        )
-        for position, value in values
-    ]
-    names = "position, text, every_value, numerator, denominator"
-    return sql("SELECT * FROM (VALUES {rows}) AS v({names})", rows=rows, names=Statement(names))
+def _requested(templates: Mapping[int, Question]) -> Statement:
+    """Write what templates protect: the values of each, or every value."""
+    row = "({number}, {position}, {value}::VARCHAR, {every}, {numerator}::BIGINT, {denominator}::BIGINT)"
+    rows = list[Statement]()
+    for number, question in templates.items():
+        protected = question.requirement.protected
+        limit = at_most(Fraction(question.requirement.limit), SHARES)
+        rows += [
+            sql(
+                row,
+                number=number,
+                position=position,
+                value=literal(value),
+                every=literal(protected is None),
+                numerator=limit.numerator,
+                denominator=limit.denominator,
+            )
+            for position, value in enumerate((None,) if protected is None else protected, 1)
+        ]
+    names = "requirement, position, text, every_value, numerator, denominator"
+    return subquery(sql("SELECT * FROM (VALUES {rows}) AS v({names})", rows=rows, names=Statement(names)))
 
 
 def _texts(
     collapsed: Collapsed, protected: Table, template: Requirement, types: Mapping[str, str]
-) -> dict[int, Value]:
-    """Give protected values as text, by position; refuse those that are not of the type of their column."""
-    query = sql("SELECT position, text, usable FROM {t} ORDER BY position", t=protected)
+) -> dict[int, dict[int, Value]]:
+    """Give protected values of templates as text; refuse those that are not of the type of their column."""
+    query = sql(
+        "SELECT requirement, position, text, usable FROM {t} ORDER BY requirement, position", t=protected
+    )
     rows = collapsed.engine.query(query, step="protected_texts")
     (sensitive,) = template.sensitive_columns
-    if unusable := [text for _, text, usable in rows if not usable]:
+    if unusable := [text for *_, text, usable in rows if not usable]:
         raise InvalidOption(
             f"The protected value {unusable[0]!r} is not a value of column {sensitive!r}, "
             f"whose type is {type_title(types[sensitive])}.",
             "Write it as the column holds it.",
         )
-    return {position: text for position, text, _ in rows}
+    texts = dict[int, dict[int, Value]]()
+    for number, position, text, _ in rows:
+        texts.setdefault(number, {})[position] = text
+    return texts
 
 
 def count_inferences(
@@ -136,13 +166,13 @@ def count_inferences(
 ) -> tuple[Inferences, ...]:
     """Count, for each channel, the inferences above thresholds, over all its sensitive columns together."""
     # Source: Wang, Fung, Yu 2005, Table 3. A value that several templates protect counts once.
-    channels: dict[frozenset[str], tuple[tuple[str, ...], dict[str, list[Table]]]] = {}
+    channels: dict[frozenset[str], tuple[tuple[str, ...], dict[str, Table]]] = {}
     for item in judged:
         if item.protected is not None:
             channel = item.question.requirement.attributes
             (sensitive,) = item.question.requirement.sensitive_columns
             _, protected = channels.setdefault(frozenset(channel), (channel, {}))
-            protected.setdefault(sensitive, []).append(item.protected)
+            protected[sensitive] = item.protected
     if not channels or not thresholds:
         return ()
     row = "({position}, {numerator}::BIGINT, {denominator}::BIGINT)"
@@ -152,14 +182,12 @@ def count_inferences(
         for place, item in enumerate(exact)
     ]
     limits = sql("SELECT * FROM (VALUES {rows}) AS v(position, numerator, denominator)", rows=rows)
-    table, inferences = collapsed.engine.materialize("thresholds", limits), []
+    inferences = []
     for channel, protected in channels.values():
         counts = Counter[int]()
         for sensitive, of_templates in protected.items():
-            every = joined([sql("FROM {t}", t=one) for one in of_templates], " UNION ALL ")
-            tables = {"cells": collapsed.cells(channel, sensitive), "thresholds": table}
-            tables["protected_values"] = collapsed.engine.overlay(every)
-            query = bind("audit/inferences", tables=tables)
+            tables = {"cells": collapsed.cells(channel, sensitive), "protected_values": of_templates}
+            query = bind("audit/inferences", tables={**tables, "thresholds": subquery(limits)})
             counts.update(dict(collapsed.engine.query(query, step="inferences")))
         above = tuple((float(threshold), counts[place]) for place, threshold in enumerate(thresholds))
         inferences.append(Inferences(channel, tuple(protected), above))
@@ -170,10 +198,8 @@ def count_inferences(
 
 
 def finding(collapsed: Collapsed, item: Judged) -> Finding:
-    """Sum up what was judged of a requirement; one scan of the judgements."""
-    requirement = item.question.requirement
-    text = bind("audit/verdicts", tables={"judgements": item.judgements})
-    rows = collapsed.engine.query(text, step="verdicts")
+    """Sum up what was judged of a requirement."""
+    requirement, rows = item.question.requirement, item.verdicts
     low_is_bad = requirement.worst == "min"
     reached = {row[0]: requirement.reached(row[1], row[2]) for row in rows}
     for number in reached.values():

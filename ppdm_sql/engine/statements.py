@@ -110,6 +110,11 @@ def joined(parts: Iterable[Statement], word: str) -> Statement:
     return Statement(word.join(parts))
 
 
+def subquery(select: str) -> Statement:
+    """Let the rows of a SELECT stand where a table's name may, in a hole or a step file."""
+    return Statement(f"({select})")
+
+
 def rows_of_lists(**types: str) -> Statement:
     """Write a SELECT of rows that stand in parameters: for each column a list, named as it is.
 
@@ -164,13 +169,13 @@ def filled(sql: str, params: Mapping[str, object]) -> str:
 def bind(
     step: str,
     *,
-    tables: Mapping[str, Table],
+    tables: Mapping[str, Table | Statement],
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Scalar | exp.Expression] | None = None,
 ) -> Statement:
     """Bind the placeholders of a step file, such as ``audit/class_sizes``, and give the statement's text.
 
-    A table stands for each logical one of the file, names for each ``COLUMNS(getvariable(...))``, and a value
+    A table or :func:`subquery` stands for each logical one of the file, names for each ``COLUMNS(getvariable(...))``, and a value
     for each ``param(...)``; one that is missing is an error.
     """
     given: dict[str, Callable[[str], str]] = {

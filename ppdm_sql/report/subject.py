@@ -251,8 +251,9 @@ def measure_table(
 
 
 def _smallest(run: AuditRun, names: tuple[str, ...], most: int) -> tuple[Group, ...]:
-    (question,) = questions([KAnonymity(2, names)], list(run.types), table=run.collapsed.source.name)
-    return tuple(worst_groups(run.collapsed, judge(run.collapsed, question, run.types), most))
+    asked = questions([KAnonymity(2, names)], list(run.types), table=run.collapsed.source.name)
+    (judged,) = judge(run.collapsed, asked, run.types)
+    return tuple(worst_groups(run.collapsed, judged, most))
 
 
 def _group_bars(collapsed: Collapsed, judgement: Judged) -> GroupBars | None:

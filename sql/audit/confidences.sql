@@ -1,8 +1,9 @@
--- confidences | in: cells, protected_values | out: confidences | grain: one row per position and class | params: -
+-- confidences | in: cells, protected_values | out: confidences | grain: one row per requirement, position and class | params: -
 -- Confidence of each inference: records of the group with the value over records of the group; it
 -- violates strictly above the limit, compared as whole numbers. NULL matches NULL.
 -- Source: Wang, Fung, Yu 2005, Definition 3.1.
 SELECT
+    p.requirement,
     p.position,
     c.class,
     c.class_records,

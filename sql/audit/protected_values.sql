@@ -1,9 +1,10 @@
--- protected_values | in: requested_values, cells | out: protected_values | grain: one row per position | params: -
+-- protected_values | in: requested_values, cells | out: protected_values | grain: one row per requirement and position | params: -
 -- Protected values, written as text by the owner, in the type of the sensitive column; all that
 -- occur where the template names none. Not usable: a text that does not cast, or that the cast
 -- rounds.
 WITH cast_values AS (
     SELECT
+        r.requirement,
         r.position,
         r.text,
         TRY(cast_to_type(r.text, c.value)) AS value,
@@ -20,6 +21,7 @@ occurring_values AS (
     FROM cells AS c
 )
 SELECT
+    v.requirement,
     v.position,
     v.text,
     v.value,
@@ -36,7 +38,8 @@ SELECT
 FROM cast_values AS v
 UNION ALL
 SELECT
-    row_number() OVER (ORDER BY o.value NULLS LAST) AS position,
+    r.requirement,
+    row_number() OVER (PARTITION BY r.requirement ORDER BY o.value NULLS LAST) AS position,
     CAST(o.value AS VARCHAR) AS text,
     o.value,
     r.numerator,
