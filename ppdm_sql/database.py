@@ -47,7 +47,7 @@ from ppdm_sql.options import (
 from ppdm_sql.privacy import parse_measures
 from ppdm_sql.privacy.reader import sized, weighted
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources import attach, detach, given, like, read_again, takes_sources
+from ppdm_sql.sources import attach, detach, given, like, takes_sources
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
@@ -274,11 +274,10 @@ class Database:
         """
         from ppdm_sql.methods.top_down.updating import update
         from ppdm_sql.release import Release
-        from ppdm_sql.release.catalogue import READ
 
         found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
         row = found.row()
-        with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
+        with row.read_again(self.engine):
             return update(self.engine, found, asked.progress or self.progress)
 
     @alone
@@ -452,11 +451,10 @@ class Database:
         """
         from ppdm_sql.evaluation import evaluate
         from ppdm_sql.release import Release
-        from ppdm_sql.release.catalogue import READ
 
         found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
         row = found.row()
-        with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
+        with row.read_again(self.engine):
             return evaluate(self.engine, found, asked, asked.progress or self.progress)
 
     @takes_sources("control")
@@ -801,7 +799,8 @@ def evaluate(frame: Any, asked: FrameEvaluation) -> Evaluation:
 
 def _kept(db: Database, frame: Any) -> str:
     """Write a frame into a table, since it is read more than once."""
-    kept = Table("original", *reversed(db.engine.current()))
+    catalog, schema = db.engine.current()
+    kept = Table("original", schema, catalog)
     with given(db.engine, frame) as name:
         db.engine.write(f"CREATE TABLE {kept} AS FROM {db.engine.find(name)}", step="keep")
     return kept.name

@@ -31,11 +31,11 @@ from ppdm_sql.options import CompareRequest, EvaluateRequest
 from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_measures
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import CatalogueRow, Release, check_free, get, releases
-from ppdm_sql.release.catalogue import READ, catalogue_row
+from ppdm_sql.release.catalogue import catalogue_row
 from ppdm_sql.release.exporting import check_target
 from ppdm_sql.release.layout import MeasureRow, Shape
 from ppdm_sql.report.page import vega
-from ppdm_sql.sources import Source, read_again
+from ppdm_sql.sources import Source
 from ppdm_sql.sources.given import given
 
 SUPPRESSION, CONDITIONED = "pda", "hce-tdr"
@@ -340,7 +340,7 @@ def _compare_releases(
         if not request.evaluate:
             return result
         try:
-            with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
+            with row.read_again(engine):
                 return _with_error(engine, result, row, shape, baseline, progress)
         except PpdmError as error:
             return replace(result, problem=f"Not evaluated: {error.problem}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from ppdm_sql.privacy.level import as_recorded
 from ppdm_sql.release.layout import SCHEMA, Draft, Measured, Shape, macro
 from ppdm_sql.release.tables import listing
 from ppdm_sql.results import ResultTable
+from ppdm_sql.sources import read_again
 from ppdm_sql.version import __version__
 
 # Keys of ``ppdm.releases.parameters`` beside the options of the method; each is there where it says anything
@@ -79,6 +81,10 @@ class CatalogueRow:
         """How many records of the source are not in the release; None where none might be left out."""
         found = self.parameters.get(LEFT_OUT)
         return None if found is None else int(found)
+
+    def read_again(self, engine: Engine) -> AbstractContextManager[None]:
+        """Read what the release was made from once more, under the name that the catalogue has for it."""
+        return read_again(engine, self.source, self.parameters.get(READ, {}), self.release)
 
     def shape(self, catalog: str) -> Shape:
         return Shape.of_record(self.release, catalog, self.parameters[SHAPE])

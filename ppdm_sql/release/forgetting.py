@@ -13,7 +13,7 @@ from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.release import catalogue
-from ppdm_sql.release.catalogue import READ, SHAPE, UPDATABLE, CatalogueRow
+from ppdm_sql.release.catalogue import SHAPE, UPDATABLE, CatalogueRow
 from ppdm_sql.release.layout import SCHEMA, Shape
 from ppdm_sql.release.publishing import remove
 from ppdm_sql.release.versions import (
@@ -31,7 +31,6 @@ from ppdm_sql.release.versions import (
     write_macro,
 )
 from ppdm_sql.results import Result, ResultTable
-from ppdm_sql.sources import read_again
 
 
 class UnknownPerson(PpdmError):
@@ -132,7 +131,7 @@ def _refuse_in_source(engine: Engine, row: CatalogueRow, person: str) -> bool:
     held = "SELECT count(*) FROM {t} AS s WHERE CAST({c} AS VARCHAR) = $person"
     (name,) = row.parameters["person"]
     try:
-        with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
+        with row.read_again(engine):
             query = sql(held, t=engine.find(row.source), c=column(name, "s"))
             ((records,),) = engine.look_up(query, {"person": person}, step="still in source")
     except PpdmError:

@@ -22,7 +22,7 @@ from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.options import AttackOptions, EvaluateRequest, ReportOptions, RiskRequest
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
-from ppdm_sql.release.catalogue import MOVED, READ, CatalogueRow, parts, record_of
+from ppdm_sql.release.catalogue import MOVED, CatalogueRow, parts, record_of
 from ppdm_sql.release.composition import quasi_identifier
 from ppdm_sql.release.control import made_from
 from ppdm_sql.release.exporting import check_target, write_page
@@ -35,7 +35,6 @@ from ppdm_sql.report.subject import CountedSide, Subject, measure_table, release
 from ppdm_sql.results import ResultTable
 from ppdm_sql.risk.attacking import attack
 from ppdm_sql.risk.measuring import table_risk
-from ppdm_sql.sources import read_again
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
@@ -92,7 +91,7 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         if not options.public:
             # A file that is gone is told in the page, as a table that is gone.
             with suppress(InvalidSource):
-                stack.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
+                stack.enter_context(row.read_again(engine))
         evaluation = evaluate(engine, release, EvaluateRequest(), progress) if options.evaluate else None
         errors = {} if options.public else _errors(engine, row, shape, evaluation)
         progress.start(f"counting {release.name}")

@@ -36,7 +36,7 @@ from ppdm_sql.privacy.models.average_risk import AverageRisk
 from ppdm_sql.privacy.models.template import Template
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
-from ppdm_sql.release.catalogue import READ, keep_record, parts
+from ppdm_sql.release.catalogue import keep_record, parts
 from ppdm_sql.release.composition import Composed, composed, others_of, quasi_identifier
 from ppdm_sql.release.control import changed, control_of, made_from
 from ppdm_sql.release.layout import Shape
@@ -52,7 +52,7 @@ from ppdm_sql.risk.attempts import (
     wilson,
 )
 from ppdm_sql.risk.minimality import minimality
-from ppdm_sql.sources import given, read_again
+from ppdm_sql.sources import given
 
 SHOWN = ("suppressed", "generalized", "swapped", "sensitive", "class", "kept")
 """Treatments of columns that are compared with the source."""
@@ -69,7 +69,7 @@ def attack(engine: Engine, release: Release, options: AttackOptions, progress: P
     row = release.row()
     try:
         with ExitStack() as read, engine.workspace():
-            read.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
+            read.enter_context(row.read_again(engine))
             beside = [read.enter_context(given(engine, path)) for path in options.beside]
             options = replace(options, beside=beside)
             progress.start(f"attacking {release.name}")
