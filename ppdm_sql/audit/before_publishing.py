@@ -23,7 +23,7 @@ from ppdm_sql.audit.comparing import fingerprint
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, names_option
 from ppdm_sql.engine.source import aggregated, is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, sql
+from ppdm_sql.engine.statements import bind, sql, subquery
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import ColumnRoleError
 
@@ -168,20 +168,20 @@ def singled_out(
         return None
     # a number for what stands beside the clear columns, and one for each of their values
     codes = {name: f"c{place}" for place, name in enumerate(clear)}
-    hashed = sql(
+    rows = sql(
         "SELECT {beside} AS beside, {clear}, {records} AS records, {person} AS person FROM {rows} AS s",
         beside=fingerprint([column(name, "s") for name in (*masked, *known)]),
         clear=[sql("hash({v}) AS {c}", v=column(name, "s"), c=column(code)) for name, code in codes.items()],
         records=1 if count is None else column(count, "s"),
         person=sql("NULL") if person is None else column(person, "s"),
-        rows=engine.overlay(released),
+        rows=subquery(released),
     )
-    rows, values = engine.materialize("hashed", hashed), {"persons": person is not None}
+    tables, values = {"hashed": subquery(rows)}, {"persons": person is not None}
 
     def alone(names: Collection[str]) -> tuple[int, int]:
         """Count the records that are alone by what is beside and some clear columns, and all."""
         columns = {"shown": ["beside", *(codes[name] for name in names)]}
-        text = bind("audit/records_alone", tables={"hashed": rows}, columns=columns, values=values)
+        text = bind("audit/records_alone", tables=tables, columns=columns, values=values)
         ((number, records),) = engine.query(text, step="records_alone")
         return int(number), int(records)
 
@@ -193,7 +193,7 @@ def singled_out(
     if number < least:
         return None
     # columns that single out many one by one, beside the masked ones, are named; else all are
-    each = [name for name in clear if alone([name])[0] >= least]
+    each = [name for name in clear if len(clear) > 1 and alone([name])[0] >= least]
     if 0 < len(each) < len(clear):
         clear, number = each, alone(each)[0]
     *most, last = map(repr, (*known, *clear))

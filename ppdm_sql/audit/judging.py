@@ -98,7 +98,7 @@ def _judge(
     verdicts = engine.query(bind("audit/verdicts", tables={"judgements": table}), step="verdicts")
     for number, question in asked.items():
         rows = subquery(sql("SELECT * FROM {t} WHERE requirement = {n}", t=table, n=number))
-        own = [row for of, *row in verdicts if of == number]
+        own = [row[1:] for row in verdicts if row[0] == number]
         yield number, Judged(question, rows, own, protected, texts.get(number, {}))
 
 

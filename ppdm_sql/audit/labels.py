@@ -109,10 +109,9 @@ class ShownColumn:
 
 
 def shown_columns(
-    engine: Engine, source: Table, released: Table, masked: Sequence[MaskedColumn], count: str | None
+    engine: Engine, source: Table, released: Statement, masked: Sequence[MaskedColumn], count: str | None
 ) -> list[ShownColumn]:
     """Find out which labels a release shows, and make what values of the source are looked up in."""
-    labels = released
     distinct = "SELECT DISTINCT {c} AS label FROM {released} AS s WHERE {counts}"
     queries = [
         sql(
@@ -124,8 +123,9 @@ def shown_columns(
         for item in masked
         if item.shows == "labels"
     ]
-    if queries:
-        labels = engine.materialize("shown_labels", joined(queries, " UNION ALL "))
+    if not queries:
+        return [ShownColumn(item) for item in masked]
+    labels = engine.materialize("shown_labels", joined(queries, " UNION ALL "))
     return labelled_columns(engine, source, labels, masked)
 
 

@@ -30,7 +30,7 @@ from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, labelled_columns, m
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, joined, literal, sql, subquery
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.privacy.level import label_expressions, over_labels, sources
 from ppdm_sql.taxonomy.building import several
@@ -89,7 +89,7 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
     # nothing but its top, or all values as they are, needs no look.
     with engine.workspace():
         source, lacking = _to_show(engine, source, promise)
-        rows = engine.overlay(released)
+        rows = subquery(released)
         columns = shown_columns(engine, source, rows, promise.masked, promise.count)
         before, after = _rows_of_source(source, promise, columns), _rows_of_release(rows, promise)
         without = [] if lacking is None else [_rows_of_source(lacking, promise, columns)]
@@ -116,7 +116,7 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
     return _fingerprints(rows, values, promise, [value for value, _ in promise.people])
 
 
-def _rows_of_release(released: Table, promise: MaskingPromise) -> Statement:
+def _rows_of_release(released: Statement, promise: MaskingPromise) -> Statement:
     """Select the same of the release."""
     values = [fingerprint([text(column(item.name, "s"))]) for item in promise.masked]
     people = [column(name, "s") for _, name in promise.people]

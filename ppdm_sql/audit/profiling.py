@@ -11,8 +11,8 @@ from ppdm_sql.audit.comparing import counted, counting
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.source import aggregated, check_counts, count_column, is_stable, is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, sql
+from ppdm_sql.engine.source import aggregated, check_counts, count_column, is_stand_in, source_of
+from ppdm_sql.engine.statements import Statement, bind, sql, subquery
 from ppdm_sql.errors import no_records
 from ppdm_sql.results import SHARE, ResultTable
 
@@ -125,7 +125,7 @@ class _Profiling:
         wanted = [item for item in everything if names is None or item.name in names]
         self._columns = [item for item in wanted if item.name != self._count]
         self._values = exact_values(engine, table, self._columns)
-        if not is_stand_in(engine, table) and not is_stable(engine, table):
+        if not is_stand_in(engine, table) and not table.stable:
             self._copy()
 
     def _copy(self) -> None:
@@ -163,8 +163,8 @@ class _Profiling:
         seen = ColumnProfile(item.name, type_title(item.type), count, int(nulls), alone, share, look.value)
         return int(records), seen
 
-    def _values_of(self, item: Column) -> Table:
-        """Give the values of a column with their numbers of records."""
+    def _values_of(self, item: Column) -> Statement:
+        """Select the values of a column with their numbers of records."""
         table, value, count = self._source, self._values[item.name], self._count
         if is_stand_in(self._engine, self._table):
             counts_there = source_of(self._engine, self._table).counted(self._engine, [item.name], count)
@@ -172,7 +172,7 @@ class _Profiling:
             value = exact_values(self._engine, table, [item])[item.name]
         values = "SELECT {v} AS value, {n} AS records FROM {t} AS s WHERE {counts} GROUP BY 1"
         counts = counting(count)[1]
-        return self._engine.overlay(sql(values, v=value, n=counted(count), t=table, counts=counts))
+        return subquery(sql(values, v=value, n=counted(count), t=table, counts=counts))
 
     def _pairs(self, names: Sequence[str], records: int) -> list[ColumnPair]:
         """Count the pairs that have most classes, and give those that single out most."""

@@ -50,9 +50,12 @@ sql_logger = logging.getLogger("ppdm_sql.sql")
 MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
 _TABLES_AND_VIEWS = """
-SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal
+SELECT table_name, schema_name, database_name,
+    NOT contains(upper(sql), 'GENERATED ALWAYS')
+    AND database_name IN (SELECT d.database_name FROM duckdb_databases() AS d WHERE d.type = 'duckdb')
+FROM duckdb_tables() WHERE NOT internal
 UNION ALL
-SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"""
+SELECT view_name, schema_name, database_name, FALSE FROM duckdb_views() WHERE NOT internal"""
 
 _locks: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_lock = threading.Lock()
@@ -213,7 +216,7 @@ class Engine:
         made = Table(f"ppdm_{self._run}_{next(self._numbers)}_{what}")
         if name is not None:
             taken = [*self.tables(), *(read.table for read in self.given.values())]
-            made = Table(free_name(name, [table.name for table in taken]), "main", "temp")
+            made = Table(free_name(name, [table.name for table in taken]), "main", "temp", stable=True)
         self._working.append((kind, made))
         return made
 
@@ -504,7 +507,7 @@ class Engine:
         """List every table and view, temporary ones included, working tables of this run left out."""
         own = {made.name for _, made in self._working}
         found = self.look_up(_TABLES_AND_VIEWS, step="tables")
-        return [Table(name, schema, catalog) for catalog, schema, name in found if name not in own]
+        return [table for row in found if (table := Table(*row)).name not in own]
 
     def has_pending(self) -> bool:
         """Tell whether a killed run may have left something outside of the database."""

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard, TypeVar
 
 import sqlglot
@@ -65,6 +65,8 @@ class Table:
     name: str
     schema: str | None = None
     catalog: str | None = None
+    # whether it is known to be the same at each look within a transaction: stored by DuckDB, in every column
+    stable: bool = field(default=False, compare=False)
 
     def expression(self) -> exp.Table:
         return exp.table_(self.name, db=self.schema, catalog=self.catalog, quoted=True)

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, aliased, column, listed, resolve, resolve_all
-from ppdm_sql.engine.statements import Statement, joined, render, sql, text
+from ppdm_sql.engine.statements import Statement, joined, render, sql
 from ppdm_sql.engine.types import type_title, type_tree
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
@@ -166,13 +166,6 @@ def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
     values = ", ".join(f"${name} AS {name}" for name in keys)
     with engine.untraced():
         return engine.materialize("keys", f"SELECT {values or 'TRUE AS none'}", dict(keys))
-
-
-def is_stable(engine: Engine, table: Table) -> bool:
-    """Tell whether a source is the same at each look within a transaction: a table of a DuckDB database."""
-    where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
-    ((stable,),) = engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
-    return bool(stable)
 
 
 def is_stand_in(engine: Engine, table: Table) -> bool:

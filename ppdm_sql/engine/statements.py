@@ -89,6 +89,8 @@ def sql(text: str, /, **holes: object) -> Statement:
 def _in_hole(value: object) -> str:
     if isinstance(value, (Table, Statement)):
         return str(value)
+    if isinstance(value, exp.Column) and isinstance(value.this, exp.Identifier):
+        return ".".join(quoted(part.name) for part in value.parts)
     if isinstance(value, exp.Expression):
         return value.sql(dialect="duckdb", comments=False)
     if isinstance(value, float):
@@ -110,9 +112,9 @@ def joined(parts: Iterable[Statement], word: str) -> Statement:
     return Statement(word.join(parts))
 
 
-def subquery(select: str) -> Statement:
+def subquery(select: Sql) -> Statement:
     """Let the rows of a SELECT stand where a table's name may, in a hole or a step file."""
-    return Statement(f"({select})")
+    return sql("({select})", select=select)
 
 
 def rows_of_lists(**types: str) -> Statement:
@@ -175,8 +177,8 @@ def bind(
 ) -> Statement:
     """Bind the placeholders of a step file, such as ``audit/class_sizes``, and give the statement's text.
 
-    A table or :func:`subquery` stands for each logical one of the file, names for each ``COLUMNS(getvariable(...))``, and a value
-    for each ``param(...)``; one that is missing is an error.
+    A table or :func:`subquery` stands for each logical one of the file, names for each
+    ``COLUMNS(getvariable(...))``, and a value for each ``param(...)``; one that is missing is an error.
     """
     given: dict[str, Callable[[str], str]] = {
         "table": lambda name: str(tables[name]) if name in tables else name,  # it may be one of a WITH

@@ -15,7 +15,7 @@ from ppdm_sql.audit.profiling import ColumnProfile, column_profiles
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column, free_name, resolve, resolve_all
-from ppdm_sql.engine.source import is_stable, person_columns
+from ppdm_sql.engine.source import person_columns
 from ppdm_sql.engine.statements import joined, literal, sql
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, no_records
 from ppdm_sql.options import RiskRequest
@@ -211,7 +211,7 @@ class _Measuring:
         self.engine, self.request = engine, request
         table = request.table if isinstance(request.table, Table) else engine.find(request.table)
         self.name, self.table = table.name, table
-        if not is_stable(engine, table):  # it may be slow, or different, the next time
+        if not table.stable:  # it may be slow, or different, the next time
             self.table = engine.materialize("rows", sql("SELECT * FROM {t}", t=table))
         columns = engine.columns(table)
         names = [item.name for item in columns]

@@ -11,7 +11,7 @@ import sqlglot
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, subquery
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
@@ -294,10 +294,9 @@ WHERE s.value IS NULL AND s.given IS NOT NULL"""
 def _kinds(engine: Engine, texts: Statement) -> dict[str, dict[str, int]]:
     """Count the records of columns of texts, ``name, value``, by what their texts are written like."""
     found: dict[str, dict[str, int]] = {}
-    with engine.workspace():
-        step = bind("sources/text_kinds", tables={"texts": engine.overlay(texts)})
-        for name, kind, records in engine.look_up(step, step="text_kinds"):
-            found.setdefault(name, {})[kind] = records
+    step = bind("sources/text_kinds", tables={"texts": subquery(texts)})
+    for name, kind, records in engine.look_up(step, step="text_kinds"):
+        found.setdefault(name, {})[kind] = records
     return found
 
 
@@ -389,10 +388,8 @@ def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[st
     cells = sql(
         "SELECT s.{c} AS value, count(*) AS records FROM {t} AS s GROUP BY s.{c}", c=column(name), t=table
     )
-    with engine.workspace():
-        given, fewest = {"column_values": engine.overlay(cells)}, {"fewest": _FEWEST_RECORDS}
-        step = bind("sources/text_shapes", tables=given, values=fewest)
-        (row,) = engine.query(step, step="text_shapes")
+    given, fewest = {"column_values": subquery(cells)}, {"fewest": _FEWEST_RECORDS}
+    (row,) = engine.query(bind("sources/text_shapes", tables=given, values=fewest), step="text_shapes")
     numbers, dates, day, month, year, mark, clock, digits, fewest_digits, others, records, other = row
     of, told = f"Column {name!r} of {shown}", list[str]()
     if bool(numbers) == bool(dates) or others > 1:

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import duckdb
@@ -17,7 +17,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.duckdb_engine import ReadSource
 from ppdm_sql.engine.names import Table, listed, refuse_alike, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
-from ppdm_sql.engine.source import find_elsewhere, is_here, is_stable, stand_in
+from ppdm_sql.engine.source import find_elsewhere, is_here, stand_in
 from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable, kind_of
 from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
@@ -86,7 +86,7 @@ def given(
         there = _elsewhere(engine, source, progress)
         table = None if there else _table(engine, source)
     listener = progress or SilentProgress()
-    with nullcontext() if table is not None and not said else engine.workspace():
+    with engine.workspace():
         if table is None or said:
             listener.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
         name = source
@@ -185,7 +185,7 @@ def _read_table(engine: Engine, name: str, table: Table, said: Said, *, strict: 
     attached = table.catalog not in (catalog, "temp", None)
     how = {"kind": "attached", "database": table.catalog} if attached else {}
     if not said:  # a view may take long to read
-        return ReadSource(table, how, told_of_texts(engine, table, name) if is_stable(engine, table) else ())
+        return ReadSource(table, how, told_of_texts(engine, table, name) if table.stable else ())
     rows = sql("SELECT * FROM {table}", table=table)
     made = engine.materialize("load", rows, name=name)
     _, notices = applied(engine, made, said, name, strict=strict, of_texts=False)

@@ -22,7 +22,7 @@ import numpy as np
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.source import check_counts, check_persons, is_stable
+from ppdm_sql.engine.source import check_counts, check_persons
 from ppdm_sql.engine.statements import Sql, Statement, bind, joined, literal, sql
 from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.arrays import Codes, Counts
@@ -46,7 +46,7 @@ def read_source(
     """
     plain = {item.name: column(item.name, "s") for item in as_they_are}
     values = exact_values(engine, table, columns) | plain
-    stable = not copy and is_stable(engine, table)
+    stable = not copy and table.stable
     if stable and is_plain(values):
         return table
     read = ({ROW: column(ROW, "s")} if rows else {}) | values

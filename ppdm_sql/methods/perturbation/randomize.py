@@ -24,7 +24,6 @@ from ppdm_sql.engine.source import (
     Source,
     aggregated,
     check_persons,
-    is_stable,
     is_stand_in,
     person_columns,
     read_records,
@@ -194,7 +193,7 @@ class RandomizeRun(Run[Table]):
                     raise unknown_rows(self.source)
                 read_records(engine, self.table, others | numbers)
             # persons need no records where nothing varies in their rows, which is not known yet
-            elif roles.record is None and (not roles.person or is_stable(engine, self.table)):
+            elif roles.record is None and (not roles.person or self.table.stable):
                 records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
             columns = engine.columns(self.table)
             rows = read_source(

@@ -15,7 +15,6 @@ import ppdm_sql
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns, exact_values, is_plain
 from ppdm_sql.engine.names import quoted
-from ppdm_sql.engine.source import is_stable
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
 from ppdm_sql.methods.base.collapse import count_coded_records, read_source
 from ppdm_sql.methods.swapping.marginals import bounds
@@ -339,8 +338,7 @@ def test_a_value_that_was_not_numbered_is_an_error_of_the_source(
 def test_a_run_that_reads_a_changing_view_twice_is_refused(
     connection: duckdb.DuckDBPyConnection, db: ppdm_sql.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppdm_sql.methods.base.collapse.is_stable", lambda engine, table: True)
-    monkeypatch.setattr("ppdm_sql.methods.base.collapse.is_plain", lambda values: True)
+    monkeypatch.setattr("ppdm_sql.methods.top_down.run.read_source", lambda engine, table, columns: table)
     connection.execute(
         "CREATE VIEW wild AS SELECT id, class, if(id = 0, NULL, random()::VARCHAR) AS lot FROM people"
     )
@@ -352,11 +350,7 @@ def test_a_run_that_reads_a_changing_view_twice_is_refused(
 def test_only_tables_of_duckdb_are_stable(connection: duckdb.DuckDBPyConnection) -> None:
     engine = Engine(connection)
     connection.execute("CREATE TEMP TABLE own AS SELECT 1 AS a")
-    assert [is_stable(engine, engine.find(name)) for name in ("people", "own", "moving")] == [
-        True,
-        True,
-        False,
-    ]
+    assert [engine.find(name).stable for name in ("people", "own", "moving")] == [True, True, False]
 
 
 def test_a_plain_table_is_read_as_it_stands(connection: duckdb.DuckDBPyConnection) -> None:
