@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, free_name
 from ppdm_sql.engine.source import count_column
@@ -191,6 +191,7 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
     """
     first, *others = rows
     whole = engine.find(first.source)
+    columns = engine.columns(whole)
     for row in others:
         count = row.parameters.get("count")
         if row.parameters.get(CONTROL) and count != first.parameters.get("count"):
@@ -198,7 +199,7 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
                 f"{row.release!r} has a control group, and counts records by another column.",
                 "Count the records of both releases in the same way.",
             )
-        if not _has_columns(engine, whole, row):
+        if not _has_columns(engine, columns, row):
             raise changed(row)
         made = made_from(engine, row, whole)
         number = sql("count(*)") if count is None else sql("coalesce(sum({n}), 0)", n=column(count))
@@ -209,12 +210,12 @@ def _held_by_all(engine: Engine, source: Table, rows: Sequence[CatalogueRow]) ->
     return source
 
 
-def _has_columns(engine: Engine, source: Table, row: CatalogueRow) -> bool:
+def _has_columns(engine: Engine, columns: Sequence[Column], row: CatalogueRow) -> bool:
     """Look whether the records of a release can be counted; a statement that fails ends the transaction."""
-    columns, count, control = engine.columns(source), row.parameters.get("count"), control_of(engine, row)
+    count, control = row.parameters.get("count"), control_of(engine, row)
     if count is not None:
         try:
-            count_column(count, columns, table=source.name)
+            count_column(count, columns, table=row.source)
         except PpdmError:
             return False
     split_off = [] if control is None else engine.columns(control)

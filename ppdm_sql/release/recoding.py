@@ -166,8 +166,18 @@ def mapped(
                 f"tree of column {item.name!r}, so its cut cannot be applied.",
                 "Publish it anew.",
             )
+    values = exact_values(engine, source, [found[item.name] for item in masked])
     return [
-        _mapped(engine, shape, source, leaves, item, found[item.name], has_intervals=kinds[item.name])
+        _mapped(
+            engine,
+            shape,
+            source,
+            leaves,
+            item,
+            found[item.name],
+            values[found[item.name].name],
+            has_intervals=kinds[item.name],
+        )
         for item in masked
     ]
 
@@ -179,15 +189,15 @@ def _mapped(
     leaves: Table,
     item: ReleasedColumn,
     found: Column,
+    exact: exp.Expression,
     *,
     has_intervals: bool,
 ) -> Mapped:
-    """Map one column, which the table spells and types as found."""
+    """Map one column, which the table spells and types as found, and reads exactly so."""
     types = _types(engine, leaves, item.name, found.type, has_intervals=has_intervals)
     cell: exp.Expression = column(found.name, "t")
     if not wide_type(found.type):  # values are equal only where their texts are, whatever the collation
-        value = exact_values(engine, source, [found])[found.name].copy()
-        value = value.transform(lambda node: cell.copy() if isinstance(node, exp.Column) else node)
+        value = exact.copy().transform(lambda node: cell.copy() if isinstance(node, exp.Column) else node)
         cell = exp.cast(value, "TEXT")
     values = sql(
         "SELECT d.value, {place} AS place, d.records FROM "

@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import ConditionalEntropy
 from ppdm_sql.methods.top_down.outcome import Outcome
-from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolve_option
+from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRoles, resolve_option
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
@@ -74,10 +74,9 @@ class GeneralizationRun(RefinementRun):
                 "Give --class COLUMN, or use --method tds, which does without.",
             )
         self.method = METHODS[request.method]
-        names = [item.name for item in engine.columns(engine.find(source))]
-        self.condition = resolve_all(request.condition, names, table=source)
         super().__init__(engine, source, request, progress)
         self._check_condition()
+        names = list(self.columns)
         by_column: dict[str, Mapping[str, Any]] = {
             "taxonomy": request.taxonomies,
             "range": request.ranges,
@@ -98,6 +97,10 @@ class GeneralizationRun(RefinementRun):
         self._by_option["category"] |= dict.fromkeys(self.codes())
         self._check_bound_names()
         self._check_grown()
+
+    def assign_roles(self) -> RefinementRoles:
+        self.condition = resolve_all(self.request.condition, list(self.columns), table=self.source)
+        return super().assign_roles()
 
     def _check_condition(self) -> None:
         """HCE-TDR knows one quasi-identifier, and conditions are what is not in it."""
