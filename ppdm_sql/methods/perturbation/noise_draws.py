@@ -54,7 +54,7 @@ class RecordKey:
 
 
 def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], source: str) -> RecordKey:
-    """Tell records apart by their rows; refuse what is not a table of this engine, or hides the row numbers."""
+    """Tell records apart by their rows; refuse what is not a table here, or hides the row numbers."""
     has_rowid = any(item.name.lower() == "rowid" for item in columns)
     try:
         if not has_rowid:
