@@ -138,8 +138,8 @@ class FolderOfRows(_Rows):
         """Let Spark write rows that never were here, in an order that their own values give."""
         frame = cast(FrameSource, rows).frame
         with self.spark.writing():
-            shown = frame.select(*columns.values())
-            spread = shown.repartition(*shown.columns).sortWithinPartitions(*shown.columns)
+            names = list(columns.values())
+            spread = frame.select(*names).repartition(*names).sortWithinPartitions(*names)
             self._write_out(spread.toDF(*columns))
 
     def _write_out(self, frame: Any) -> None:

@@ -67,10 +67,11 @@ class SparkJobs:
     def exact_times(self) -> Iterator[None]:
         """Let times be written as they are, with their zone, which INT96, the default, leaves out."""
         conf = self.session.conf
-        before = {name: conf.get(name) for name in EXACT_TIMES}
+        found = {name: conf.get(name) for name in EXACT_TIMES}
+        before = {name: value for name, value in found.items() if value != EXACT_TIMES[name]}
         try:
-            for name, value in EXACT_TIMES.items():
-                conf.set(name, value)
+            for name in before:
+                conf.set(name, EXACT_TIMES[name])
             yield
         finally:
             with suppress(Exception):  # a session that has gone keeps no settings

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ppdm_sql.engine.spark.faults import unprinted
-from ppdm_sql.engine.spark.jobs import SparkJobs
+from ppdm_sql.engine.spark.jobs import EXACT_TIMES, SparkJobs
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import DatabaseUnavailable, InvalidOption, kind_of
 
@@ -36,8 +36,7 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "ppdm-spark-warehouse"),
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
+} | EXACT_TIMES
 """Keeps everything on this machine, and nothing in the folder in which the command was given."""
 
 
@@ -140,7 +139,7 @@ def _remote(url: str) -> SparkPlace:
 
     try:
         with unprinted():
-            session = SparkSession.builder.remote(url).create()
+            session = SparkSession.builder.remote(url).config(map=EXACT_TIMES).create()
         with suppress(Exception):  # a client that has other policies keeps them
             from pyspark.sql.connect.client.retries import DefaultPolicy
 
