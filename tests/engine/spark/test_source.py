@@ -142,29 +142,29 @@ def test_what_is_not_there_is_said_to_be_unknown(spark_place: SparkPlace, name: 
     assert isinstance(raised.value, UnknownTable) or "`" in name
 
 
-@pytest.mark.parametrize(
-    ("value", "word"),
-    [
-        ("array(1)", "array"),
-        ("map('k', 1)", "map"),
-        ("named_struct('k', 1)", "struct"),
-        ("INTERVAL 1 DAY", "interval day"),
-        ("'x' COLLATE UTF8_LCASE", "UTF8_LCASE"),
-        ("'x' COLLATE UNICODE_CI", "UNICODE_CI"),
-        ("NULL", "void"),
-        ("parse_json('1')", "variant"),
-    ],
-)
-def test_a_type_that_does_not_map_is_refused_where_it_is_read(
-    ledger: Database, spark_session: Any, value: str, word: str
-) -> None:
-    spark_session.sql(f"CREATE OR REPLACE TEMP VIEW refused AS SELECT {value} AS odd, 'x' AS fine")
+REFUSED = {
+    "array": "array(1)",
+    "map": "map('k', 1)",
+    "struct": "named_struct('k', 1)",
+    "interval day": "INTERVAL 1 DAY",
+    "UTF8_LCASE": "'x' COLLATE UTF8_LCASE",
+    "UNICODE_CI": "'x' COLLATE UNICODE_CI",
+    "void": "NULL",
+    "variant": "parse_json('1')",
+}
+"""Values whose types do not map, by what is said of them."""
+
+
+def test_a_type_that_does_not_map_is_refused_where_it_is_read(ledger: Database, spark_session: Any) -> None:
+    odd = ", ".join(f"{value} AS odd{place}" for place, value in enumerate(REFUSED.values()))
+    spark_session.sql(f"CREATE OR REPLACE TEMP VIEW refused AS SELECT {odd}, 'x' AS fine")
     assert ledger.audit("refused", ["k on fine"]).findings[0].classes == 1
     looked = ledger.audit("refused")
     assert looked.profile is not None and [item.column for item in looked.profile.columns] == ["fine"]
-    assert any("odd" in text for text in looked.notices)
-    with pytest.raises(InvalidSource, match=f"'odd' of refused has the .*{word}"):
-        ledger.audit("refused", ["k on odd"])
+    for place, word in enumerate(REFUSED):
+        assert any(f"odd{place}" in text for text in looked.notices)
+        with pytest.raises(InvalidSource, match=f"'odd{place}' of refused has the .*{word}"):
+            ledger.audit("refused", [f"k on odd{place}"])
 
 
 def test_columns_that_differ_by_case_are_refused(spark_place: SparkPlace, spark_session: Any) -> None:
