@@ -20,7 +20,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.engine.source import check_counts, check_persons, count_column, source_of
-from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, joined, literal, sql
+from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, joined, literal, sql, subquery
 from ppdm_sql.engine.types import Kind, has_enum, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidSource, no_records
 from ppdm_sql.privacy import PopulationTable, Requirement
@@ -280,9 +280,12 @@ def _labels(
     distinct = sql("SELECT DISTINCT {v} AS value FROM {t} AS s", v=read, t=table)
     values = engine.materialize("values_to_label", distinct)
     if name in cut.suppressed:
-        recorded = engine.overlay(cut.rows(cut.cuts, ("attribute", "value", "generalized")))
-        tables = {"values_to_label": values, "recorded_cuts": recorded}
-        labels = bind("audit/disclosed_labels", tables=tables, values={"name": name, "symbol": cut.symbol})
+        recorded = subquery(cut.rows(cut.cuts, ("attribute", "value", "generalized")))
+        labels = bind(
+            "audit/disclosed_labels",
+            tables={"values_to_label": values, "recorded_cuts": recorded},
+            values={"name": name, "symbol": cut.symbol},
+        )
         return engine.materialize("disclosed_labels", labels), read
     assert cut.trees is not None
     nodes = ("attribute", "node", "parent", "label", "lower", "upper", "closed", "shown")

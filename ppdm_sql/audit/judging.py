@@ -81,7 +81,7 @@ def _judge(
     def read(names: tuple[str, ...]) -> dict[str, Table | Statement]:
         return {name: known.get(name) or _groups(collapsed, requirement, name) for name in names}
 
-    protected, texts = None, dict[int, dict[int, Value]]()
+    protected, texts = None, list[tuple[int, int, Value]]()
     if requirement.counts is Counts.PROTECTED:
         known["requested_values"] = _requested(asked)
         protected = collapsed.make("protected_values", read(("requested_values", "cells")))
@@ -99,7 +99,8 @@ def _judge(
     for number, question in asked.items():
         rows = subquery(sql("SELECT * FROM {t} WHERE requirement = {n}", t=table, n=number))
         own = [row[1:] for row in verdicts if row[0] == number]
-        yield number, Judged(question, rows, own, protected, texts.get(number, {}))
+        named = {position: text for of, position, text in texts if of == number}
+        yield number, Judged(question, rows, own, protected, named)
 
 
 def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
@@ -142,12 +143,10 @@ def _requested(templates: Mapping[int, Question]) -> Statement:
 
 def _texts(
     collapsed: Collapsed, protected: Table, template: Requirement, types: Mapping[str, str]
-) -> dict[int, dict[int, Value]]:
+) -> list[tuple[int, int, Value]]:
     """Give protected values of templates as text; refuse those that are not of the type of their column."""
-    query = sql(
-        "SELECT requirement, position, text, usable FROM {t} ORDER BY requirement, position", t=protected
-    )
-    rows = collapsed.engine.query(query, step="protected_texts")
+    query = "SELECT requirement, position, text, usable FROM {t} ORDER BY requirement, position"
+    rows = collapsed.engine.query(sql(query, t=protected), step="protected_texts")
     (sensitive,) = template.sensitive_columns
     if unusable := [text for *_, text, usable in rows if not usable]:
         raise InvalidOption(
@@ -155,10 +154,7 @@ def _texts(
             f"whose type is {type_title(types[sensitive])}.",
             "Write it as the column holds it.",
         )
-    texts = dict[int, dict[int, Value]]()
-    for number, position, text, _ in rows:
-        texts.setdefault(number, {})[position] = text
-    return texts
+    return [(number, position, text) for number, position, text, _ in rows]
 
 
 def count_inferences(

@@ -22,7 +22,7 @@ from ppdm_sql.audit.comparing import (
 from ppdm_sql.audit.labels import binned_values, comparable, distinct_values, own_labels
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, sql
+from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, sql, subquery
 
 PATTERN, CARRIED = "pattern", "carried"
 _TOTALS = (
@@ -114,7 +114,7 @@ def audit_swap(engine: Engine, source: Table, released: Table, promise: SwapProm
     # lost of that value was changed; all other patterns must have lost none. Combinations and values
     # are told apart by fingerprints.
     with engine.workspace():
-        sides = engine.overlay(_sides(engine, source, released, promise))
+        sides = subquery(_sides(engine, source, released, promise))
         values, strangers = _values(engine, sides)
         totals = _totals(engine, values, promise)
         margins = bind("audit/swap_margins", tables={"swap_sides": sides})
@@ -158,16 +158,16 @@ def _binned(engine: Engine, source: Table, promise: SwapPromise, number: Sql) ->
     return sql("LEFT JOIN {binned} AS b ON b.value = {number}", binned=binned, number=number)
 
 
-def _values(engine: Engine, sides: Table) -> tuple[Table, int]:
+def _values(engine: Engine, sides: Statement) -> tuple[Statement, int]:
     """Give the values of each pattern, and the number of finer combinations that are not as they were."""
     fine = [PATTERN, CARRIED]
     cells = bind("audit/swap_cells", tables={"swap_sides": sides}, columns={"by": fine})
     tables = {"swap_cells": engine.materialize("swap_cells", cells)}
     values = bind("audit/swapped_values", tables=tables, columns={"by": [PATTERN]})
-    return engine.overlay(values), moved_rows(engine, tables["swap_cells"], fine, sql("count(*)"))
+    return subquery(values), moved_rows(engine, tables["swap_cells"], fine, sql("count(*)"))
 
 
-def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:
+def _totals(engine: Engine, values: Statement, promise: SwapPromise) -> dict[str, Any]:
     """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
     share = Fraction(promise.per_group)
     share_of_groups: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
@@ -231,5 +231,5 @@ def _audited_persons(
 def _persons(engine: Engine, rows: Table, person: Sql, by: Sequence[Sql], value: Sql) -> Table:
     """Give the persons of one side: ``person, pattern, value, values``."""
     read = "SELECT {person} AS person, {pattern} AS pattern, {value} AS value FROM {rows} AS s"
-    each = engine.overlay(sql(read, person=person, pattern=fingerprint(by), value=value, rows=rows))
+    each = subquery(sql(read, person=person, pattern=fingerprint(by), value=value, rows=rows))
     return engine.materialize("swap_persons", bind("audit/swap_persons", tables={"swap_rows": each}))

@@ -166,20 +166,8 @@ def mapped(
                 f"tree of column {item.name!r}, so its cut cannot be applied.",
                 "Publish it anew.",
             )
-    values = exact_values(engine, source, [found[item.name] for item in masked])
-    return [
-        _mapped(
-            engine,
-            shape,
-            source,
-            leaves,
-            item,
-            found[item.name],
-            values[found[item.name].name],
-            has_intervals=kinds[item.name],
-        )
-        for item in masked
-    ]
+    exact = exact_values(engine, source, [found[item.name] for item in masked])
+    return [_mapped(engine, shape, source, leaves, item, found[item.name], exact, kinds) for item in masked]
 
 
 def _mapped(
@@ -189,15 +177,15 @@ def _mapped(
     leaves: Table,
     item: ReleasedColumn,
     found: Column,
-    exact: exp.Expression,
-    *,
-    has_intervals: bool,
+    exact: Mapping[str, exp.Expression],
+    kinds: Mapping[str, bool],
 ) -> Mapped:
-    """Map one column, which the table spells and types as found, and reads exactly so."""
-    types = _types(engine, leaves, item.name, found.type, has_intervals=has_intervals)
+    """Map one column, which the table spells and types as found."""
+    types = _types(engine, leaves, item.name, found.type, has_intervals=kinds[item.name])
     cell: exp.Expression = column(found.name, "t")
     if not wide_type(found.type):  # values are equal only where their texts are, whatever the collation
-        value = exact.copy().transform(lambda node: cell.copy() if isinstance(node, exp.Column) else node)
+        own = exact[found.name].copy()
+        value = own.transform(lambda node: cell.copy() if isinstance(node, exp.Column) else node)
         cell = exp.cast(value, "TEXT")
     values = sql(
         "SELECT d.value, {place} AS place, d.records FROM "

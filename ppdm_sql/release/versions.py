@@ -22,7 +22,7 @@ from sqlglot import exp
 from ppdm_sql.audit.auditing import broken_classes, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column, free_name
-from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, render, sql, subquery
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.release.layout import PRIVATE, SCHEMA, Draft, Shape, Version, macro
 from ppdm_sql.release.tables import creation, insertion, listing
@@ -231,8 +231,9 @@ def entered_records(
     engine: Engine, source: Table, shape: Shape, person: str, digested: Sequence[str]
 ) -> Table:
     """Give the records of a source that are in a version, without those that wait or left with others."""
-    tables = {"today": engine.overlay(identified(source, person, digested)), "version_rows": stored(shape)}
-    return engine.materialize("entered_records", bind("release/entered_records", tables=tables))
+    today = subquery(identified(source, person, digested))
+    text = bind("release/entered_records", tables={"today": today, "version_rows": stored(shape)})
+    return engine.materialize("entered_records", text)
 
 
 def same(left: Sequence[exp.Column], right: Sequence[exp.Column]) -> Statement:
