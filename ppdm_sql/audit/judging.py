@@ -67,7 +67,7 @@ def judge(collapsed: Collapsed, asked: Sequence[Question], types: Mapping[str, s
         columns = frozenset(requirement.attributes), requirement.sensitive_columns
         alike = columns if requirement.counts is Counts.PROTECTED else number
         groups.setdefault(alike, {})[number] = question
-    judged = {number: one for group in groups.values() for number, one in _judge(collapsed, group, types)}
+    judged = dict(one for group in groups.values() for one in _judge(collapsed, group, types))
     return [judged[number] for number in range(len(asked))]
 
 
@@ -120,25 +120,17 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
 
 def _requested(templates: Mapping[int, Question]) -> Statement:
     """Write what templates protect: the values of each, or every value."""
-    row = "({number}, {position}, {value}::VARCHAR, {every}, {numerator}::BIGINT, {denominator}::BIGINT)"
     rows = list[Statement]()
     for number, question in templates.items():
         protected = question.requirement.protected
         limit = at_most(Fraction(question.requirement.limit), SHARES)
-        rows += [
-            sql(
-                row,
-                number=number,
-                position=position,
-                value=literal(value),
-                every=literal(protected is None),
-                numerator=limit.numerator,
-                denominator=limit.denominator,
-            )
-            for position, value in enumerate((None,) if protected is None else protected, 1)
-        ]
-    names = "requirement, position, text, every_value, numerator, denominator"
-    return subquery(sql("SELECT * FROM (VALUES {rows}) AS v({names})", rows=rows, names=Statement(names)))
+        of_all = protected is None, limit.numerator, limit.denominator
+        for position, value in enumerate((None,) if protected is None else protected, 1):
+            rows.append(sql("({row})", row=list(map(literal, (number, position, value, *of_all)))))
+    query = """
+SELECT * REPLACE (text::VARCHAR AS text, numerator::BIGINT AS numerator, denominator::BIGINT AS denominator)
+FROM (VALUES {rows}) AS v(requirement, position, text, every_value, numerator, denominator)"""
+    return subquery(sql(query, rows=rows))
 
 
 def _texts(
