@@ -84,13 +84,9 @@ def table(rows: str, names: str = "a, b, class") -> str:
 
 TYPES = {
     "BOOLEAN": "low(i, 'v', 20) > 12",
-    "BIGINT": "low(i, 'v', 20)::BIGINT * 1000000007 - 5",
     "UHUGEINT": "CAST(low(i, 'v', 20) AS UHUGEINT) * 100000000000000000000000000000",
     "DECIMAL(9,3)": "low(i, 'v', 20) * 1.125 - 3",
     "DOUBLE": "['NaN', 'Infinity', '-Infinity', '-0.0', '0.5', '0.1', '1e300', '2', '3', '7'][1 + low(i, 'v', 20) // 2]",
-    "DATE": "DATE '2019-12-30' + low(i, 'v', 20) * 9",
-    "TIME": "TIME '06:00' + to_minutes(low(i, 'v', 20) * 31)",
-    "TIMESTAMP": "TIMESTAMP '2020-02-28 23:00:00.5' + to_hours(low(i, 'v', 20) * 5)",
     "TIMESTAMP_NS": "TIMESTAMP '2020-02-28' + to_days(low(i, 'v', 20))",
     "TIMESTAMPTZ": "TIMESTAMPTZ '2020-03-28 22:00:00+00' + to_hours(low(i, 'v', 20))",
     "INTERVAL": "to_days(low(i, 'v', 20) * 10)",
@@ -101,10 +97,6 @@ TYPES = {
 }
 HOSTILE = {
     "quotes": """it's "odd" ''""",
-    "braces": "{c} {0} %s $1 ?",
-    "lines": "two\nlines\tand a tab",
-    "unicode": "größe 年齢 😀",
-    "comment": "a -- b; DROP TABLE t /*",
     "long": "n" * 200,
     "like ours": "c0",
 }
@@ -197,16 +189,14 @@ GROUPS: dict[str, list[Case]] = {
         WORKERS,
         *(
             (f"{name}: {method}", f"{METHODS[method]} {required}")
-            for (name, required), methods in zip({
+            for (name, required), method in zip({
                 "two": "--require 'k >= 5 on sex, age' --require 'k >= 8 on age, job'",
                 "three": "--require 'k >= 4 on sex, zip' --require 'k >= 6 on zip, job' --require 'k >= 10 on sex, age, job'",
                 "nested": "--require 'k >= 10 on age' --require 'k >= 3 on age, job, sex'",
                 "apart": "--require 'k >= 5 on sex, job' --require 'k >= 5 on age, zip'",
                 "models": "--require 'k >= 5 on sex, zip' --require 'zip, job -> disease = hiv <= 40%' "
                           "--require 't <= 0.3 of disease on age, job'",
-            }.items(), (["generalize", "suppress"], ["without a class", "generalize"], ["suppress", "records left out"],
-                        ["generalize", "records left out"], ["generalize", "suppress"]), strict=True)
-            for method in methods
+            }.items(), ("generalize", "generalize", "suppress", "generalize", "generalize"), strict=True)
         ),
         ("models: a few steps, records left out", f"{METHODS['records left out']} --max-steps 3 --require 'k >= 5 on sex, zip' "
          "--require 't <= 0.3 of disease on age, job'"),
@@ -217,12 +207,8 @@ GROUPS: dict[str, list[Case]] = {
         VISITS,
         ("k", "generalize visits --class ward --person id --require 'k >= 5 on sex, age, zip'"),
         ("k, suppress", "suppress visits --class ward --person id --require 'k >= 5 on sex, zip, job'"),
-        ("k, hce-tdr", "generalize visits --class ward --person id --require 'k >= 5 on sex, age' --method hce-tdr"),
         ("template", "generalize visits --class ward --person id --require 'sex, job, age -> disease = hiv <= 40%'"),
-        ("entropy l", "generalize visits --person id --require 'entropy l >= 2 of disease on sex, job, age'"),
         ("t", "suppress visits --class ward --person id --require 't <= 0.3 of disease on sex, job'"),
-        ("beta", "generalize visits --class ward --person id --require 'beta <= 1 of disease on sex, job, age'"),
-        ("average risk", "generalize visits --class ward --person id --require 'average risk <= 5% on sex, job, age'"),
         ("two columns", "generalize visits --class class --person clinic,id --require 'k >= 5 on sex, age, job'"),
         ("pseudonym", "generalize visits --class ward --person id --identifier id=pseudonym --require 'k >= 5 on sex, age, zip'"),
         ("left out", "generalize visits --class ward --person id --suppress-records 5% --require 'k >= 5 on sex, age, zip'"),
@@ -235,9 +221,7 @@ GROUPS: dict[str, list[Case]] = {
     "left_out": cases(
         WORKERS,
         *((f"{share} of {method}", f"{METHODS[method]} --suppress-records {share} --require 'k >= 5 on sex, age, job'")
-          for method, share in (("generalize", "0.5%"), ("suppress", "0.5%"), ("hce-tdr", "0.1"), ("without a class", "0.1"))),
-        ("t", "generalize people --class class --suppress-records 4% --require 't <= 0.25 of disease on sex, age'"),
-        ("templates", "suppress people --class class --suppress-records 4% --require 'sex, job -> disease = hiv <= 25%' --require 'k >= 3 on zip'"),
+          for method, share in (("suppress", "0.5%"), ("without a class", "0.1"))),
         ("counted", "generalize people --class class --count n --suppress-records 2% --require 'k >= 5 on sex, age, zip'"),
         ("none needed", "suppress people --class class --suppress-records 5% --require 'k >= 2 on sex'"),
         ("at most three steps", "generalize people --class class --suppress-records 5% --max-steps 3 --require 'k >= 5 on age, zip'"),
@@ -252,14 +236,10 @@ GROUPS: dict[str, list[Case]] = {
     "intervals": cases(
         WORKERS,
         *((name, f"generalize people --class class --require 'k >= 5 on age, birth, income' {options}") for name, options in {
-            "ranges": "--range age=0,120 --range birth=1900-01-01,2020-01-01 --range income=0,20000",
             "range too small": "--range age=30,50",
             "best boundary": "--boundary best",
             "least widths": "--min-width age=10 --min-width 'birth=6 months' --min-width income=2500.5",
             "a width in days": "--min-width birth=400 --interval-columns",
-            "bounds as columns": "--interval-columns --keep days",
-            "top": "--top age=80 --top birth=1995-01-01",
-            "bottom": "--bottom age=30 --bottom income=1000.5",
             "both, as columns": "--top age=70 --bottom age=40 --interval-columns --range income=0,13000",
             "top below bottom": "--top age=30 --bottom age=40",
             "everybody in a tail": "--top age=10",
@@ -292,9 +272,7 @@ GROUPS: dict[str, list[Case]] = {
         }.items()),
         *((f"suppress: {name}", f"suppress people --class class --require 'k >= 5 on sex, age, job' {options}") for name, options in {
             "keep": "--keep disease --identifier id",
-            "pseudonym": "--identifier id=pseudonym",
             "limit": "--limit age=6 --limit job=3",
-            "types": "--types age=DOUBLE --count n",
         }.items()),
         ("absent value", "suppress people --class class --require 'sex, job -> disease = cancer <= 20%'"),
         ("absent value accepted", "suppress people --class class --require 'sex, job -> disease = cancer <= 20%' --allow-absent"),
@@ -318,7 +296,7 @@ GROUPS: dict[str, list[Case]] = {
             ("ties", 5, "SELECT i // 50, 'v' || i % 10, if(i % 2 = 0, 'y', 'n') FROM range(500) AS r(i)"),
         )
         for method in ("generalize", "suppress")
-        if method == "generalize" or name in ("no rows", "one row", "unique", "ties")
+        if method == "generalize" or name in ("no rows", "ties")
     ],
     "errors": cases(
         WORKERS,
@@ -361,18 +339,13 @@ GROUPS: dict[str, list[Case]] = {
     "many_values": cases(
         MANY,
         ("texts", "suppress many --class class --require 'k >= 3 on zip'"),
-        ("texts and another", "suppress many --class class --require 'k >= 2 on zip, s'"),
-        ("texts, no class", "suppress many --require 'k >= 2 on zip, s'"),
         ("texts, template", "suppress many --class class --require 'zip -> s = x <= 60%'"),
         ("texts, left out", "suppress many --class class --require 'k >= 2 on zip, s' --suppress-records 5% --max-steps 20"),
-        ("prefixes", "generalize many --class class --require 'k >= 5 on zip, s' --taxonomy zip=prefixes"),
         ("prefixes, left out", "generalize many --class class --require 'k >= 5 on zip, s' --taxonomy zip=prefixes --suppress-records 2%"),
         ("prefixes, hce-tdr", "generalize many --class class --method hce-tdr --require 'k >= 5 on zip, s' --taxonomy 'zip=prefixes 2,3'"),
         ("numbers", "generalize many --class class --require 'k >= 20 on number, s'"),
-        ("numbers, no class", "generalize many --require 'k >= 30 on number, part'"),
         ("moments", "generalize many --class class --require 'k >= 20 on moment' --min-width moment=3"),
         ("all", "generalize many --class class --require 'k >= 20 on zip, number, moment, part, s' --taxonomy 'zip=prefixes 2'"),
-        ("hce-tdr", "generalize many --class class --method hce-tdr --require 'k >= 40 on number, part, s'"),
     ),
     "sources": cases(
         WORKERS + """CREATE VIEW young AS SELECT * FROM people WHERE age < 60; CREATE SCHEMA deep; CREATE TABLE deep.t AS FROM people;
@@ -401,11 +374,9 @@ GROUPS: dict[str, list[Case]] = {
         ("verify a changed table", f"generalize people --class class {K}",
          "sql --write \"UPDATE ppdm.release_r SET sex = 'F' WHERE age LIKE '[8%'\"", "verify r"),
         ("evaluate", f"generalize people --class class {K}", "evaluate r --folds 2 --seeds 1"),
-        ("evaluate on a table", f"suppress people --class class {K}", "evaluate r --test new --seeds 1"),
         ("compare", "compare people --class class --qi sex,age,zip --k 3,10,501 --method tds,hce-tdr,pda --score paper"),
         ("compare, left out", "compare people --qi sex,age --k 5 --suppress-records 0,2% --score paper "
          "--require 'distinct l >= 2 of disease on sex, age'"),
-        ("compare releases", f"generalize people --class class {K}", f"suppress people --into s --class class {K}", "compare r s"),
         ("compare, the best", "compare people --class class --qi sex,age --k 5,8 --keep-best loss --into r --score paper"),
         ("steps and states", f"generalize people --class class {K}", "show r --step 2 --partitions", "releases",
          'sql "SELECT count(*) AS n, count(DISTINCT age) AS ages FROM r_at(3)"'),
@@ -457,12 +428,7 @@ GROUPS: dict[str, list[Case]] = {
         ADULT,
         ("eight columns", "generalize adult --class income --require 'k >= 10 on age, workclass, education, marital_status, occupation, "
          "race, sex, native_country'"),
-        ("three sets", "generalize adult --class income --require 'k >= 10 on age, sex, race' --require 'k >= 20 on education, occupation' "
-         "--require 'k >= 10 on age, native_country'"),
-        ("hce-tdr", "generalize adult --class income --method hce-tdr --condition race --require 'k >= 50 on age, education, sex'"),
         ("templates", "suppress adult --class income --require 'education, occupation, sex -> marital_status IN (Divorced, Widowed) <= 30%'"),
         ("left out", "generalize sample --class income --suppress-records 1% --require 'k >= 5 on age, education, sex, race, occupation'"),
-        ("t", "generalize sample --class income --require 't <= 0.2 of occupation on age, sex, education'"),
-        ("no class", "generalize sample --require 'k >= 5 on age, sex, hours_per_week, education'"),
     ),
 }  # fmt: skip

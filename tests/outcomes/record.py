@@ -84,7 +84,8 @@ def outcome(case: Case, folder: Path) -> dict[str, Any]:
     shutil.copytree(made(case.given).name, folder, dirs_exist_ok=True)
     with contextlib.chdir(folder):
         ran = [typed(line) if isinstance(line, str) else called(line) for line in case.commands]
-        found = {"ran": ran} | ({"release": released()} if published() else {})
+        release = released()
+        found = {"ran": ran} | ({"release": release} if release else {})
     text = json.dumps(found, default=str).replace(str(folder.resolve()), "FOLDER")
     return short(json.loads(text))
 
@@ -149,53 +150,41 @@ def called(deed: Callable[[Any], Any]) -> dict[str, Any]:
     return found | ({"warned": told} if told else {})
 
 
-def published() -> bool:
-    """Whether the case ends with the release that is looked at."""
-    with duckdb.connect(FILE) as connection:
-        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-    return (RELEASE,) in views
-
-
-def released() -> dict[str, Any]:
-    """Tell of a release: its steps, cut, measures and rows, some states, and what the audit says."""
-    shown = printed("show", "--limit", "0", "--all")
-    steps = printed("steps")
-    hidden = [row["what"][7:] for row in shown["release"] if row["value"] == "pseudonym"]
-    audit = printed("verify")
-    last = max((step["step"] for step in steps), default=0)
-    found = {
-        "about": [[row["what"], row["value"]] for row in shown["release"] if row["what"] not in UNTOLD],
-        "measures": [[row["measure"], row["before"], row["after"]] for row in shown["measures"]],
-        "cut": cut(shown.get("cut", [])),
-        "steps": [[step[key] for key in STEP] for step in steps],
-        "verify": audit if isinstance(audit, list) else {title: values(audit[title]) for title in audit},
-    }
-    with duckdb.connect(FILE) as connection:
+def released() -> dict[str, Any] | None:
+    """Tell of the release, if there is one: its steps, cut, measures and rows, some states, and the audit."""
+    with duckdb.connect(FILE) as connection, contextlib.suppress(ppdm_sql.UnknownRelease):
+        release = ppdm_sql.open(connection).release(RELEASE)
+        about, measures, *_ = release.tables()
+        about_it = [[what, value] for what, value in about.rows if what not in UNTOLD]
+        hidden = [what[7:] for what, value in about_it if value == "pseudonym"]
+        try:
+            audit: Any = {table.title: list(map(list, table.rows)) for table in release.verify().tables()}
+        except ppdm_sql.PpdmError as error:
+            audit = lines(str(error))
+        steps = [[getattr(step, key) for key in STEP] for step in release.steps()]
         columns = connection.execute(f"DESCRIBE {RELEASE}").fetchall()
-        states = {step: f"{RELEASE}_at({step})" for step in sorted({1, last // 2}) if 0 < step < last}
-        return found | {
+        states = {
+            step: f"{RELEASE}_at({step})" for step in sorted({1, len(steps) // 2}) if 0 < step < len(steps)
+        }
+        return {
+            "about": about_it,
+            "measures": [list(row) for row in measures.rows],
+            "cut": cut(release.cut()),
+            "steps": steps,
+            "verify": audit,
             "schema": [f"{name} {kind}" for name, kind, *_ in columns],
             "rows": rows(connection, RELEASE, hidden),
             "states": {step: rows(connection, state, hidden) for step, state in states.items()},
         }
+    return None
 
 
-def values(table: Sequence[dict[str, Any]]) -> list[list[Any]]:
-    return [list(row.values()) for row in table]
-
-
-def printed(command: str, *more: str) -> Any:
-    """Give what a command tells of the release."""
-    ended = ppdm(command, FILE, RELEASE, *more, "--format", "json")
-    return read(ended.stdout or ended.stderr)
-
-
-def cut(nodes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def cut(nodes: Sequence[Any]) -> dict[str, list[Any]]:
     """Give the labels that each column shows."""
-    found: dict[str, list[Any]] = {node["attribute"]: [] for node in nodes}
+    found: dict[str, list[Any]] = {node.attribute: [] for node in nodes}
     for node in nodes:
-        if node["shown"]:
-            found[node["attribute"]].append(node["label"])
+        if node.shown:
+            found[node.attribute].append(node.label)
     return found
 
 
