@@ -16,16 +16,13 @@ from pathlib import Path
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 150
-ARCHIVE = Path(__file__).resolve().parents[2] / ".pytest_cache" / "spark_classes.jsa"
-"""Spark's classes as Java has laid them out; to find and check them again is half of what a start costs."""
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + f" -XX:SharedArchiveFile={ARCHIVE}" * ARCHIVE.exists()
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Compiles quickly rather than well: a test's job is over before Java would have made it fast."""
 SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
-    "spark.log.level": "ERROR",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -59,8 +56,8 @@ def home() -> Path:
 
 @contextlib.contextmanager
 def shared() -> Iterator[None]:
-    """Run a server for all processes that tests are spread over; the first leaves its classes laid out."""
-    with served(archive=None if ARCHIVE.exists() else ARCHIVE) as url:
+    """Run a server for all processes that tests are spread over."""
+    with served() as url:
         os.environ[SHARED] = url
         try:
             yield
@@ -69,28 +66,19 @@ def shared() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def served(master: str = "local[2]", archive: Path | None = None, **settings: str) -> Iterator[str]:
+def served(master: str = "local[2]", **settings: str) -> Iterator[str]:
     """Run a server for as long as the context lasts, and give its URL.
 
     It is killed with its whole group, and what it wrote is removed.
 
     Args:
         master: The master of its Spark.
-        archive: Where it lays its classes out when nothing went wrong.
         settings: More settings, with ``_`` for each point.
     """
     port = _free_port()
-    with _folder() as folder:
-        java = JAVA if archive is None else f"{JAVA} -XX:ArchiveClassesAtExit={archive}.new"
-        with _started("server", _words(master, port, folder, java, settings), folder) as process:
-            _wait(process, port, folder / "server.log")
-            yield f"sc://127.0.0.1:{port}"
-            if archive is not None:
-                archive.parent.mkdir(exist_ok=True)
-                process.terminate()
-                with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                    process.wait(SECONDS_TO_START)
-                    os.replace(f"{archive}.new", archive)
+    with _folder() as folder, _started("server", _words(master, port, folder, settings), folder) as process:
+        _wait(process, port, folder / "server.log")
+        yield f"sc://127.0.0.1:{port}"
 
 
 @dataclass
@@ -188,12 +176,12 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _words(master: str, port: int, folder: Path, java: str, more: dict[str, str]) -> list[str]:
+def _words(master: str, port: int, folder: Path, more: dict[str, str]) -> list[str]:
     settings = SETTINGS | {
         "spark.connect.grpc.binding.port": str(port),
         "spark.master": master,
         "spark.local.dir": str(folder),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} {java}",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} {JAVA}",
     }
     settings |= {name.replace("_", "."): value for name, value in more.items()}
     given = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
