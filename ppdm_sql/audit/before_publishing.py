@@ -18,6 +18,7 @@ from ppdm_sql.audit.column_kinds import (
     ValueShape,
     is_named_for_persons,
     looks_like,
+    without_contacts,
 )
 from ppdm_sql.audit.comparing import fingerprint
 from ppdm_sql.engine import Column, Engine
@@ -121,13 +122,14 @@ def repeated_persons(
 ) -> list[str]:
     """Say which columns seem to say whose a row is, and have far fewer values than there are rows."""
     unreadable = source_of(engine, table).unreadable()
+    types = {item.name: kind_of(item.type) for item in columns if item.name not in unreadable}
     telling = [
         name
-        for name, type_text in columns
+        for name, kind in types.items()
         if name in identifiers
-        or (is_named_for_persons(name) and kind_of(type_text) not in (Kind.BOOLEAN, Kind.REAL))
+        or (is_named_for_persons(name) and kind not in (Kind.BOOLEAN, Kind.REAL, Kind.OTHER))
     ]
-    telling = [name for name in telling if name not in unreadable]
+    telling = without_contacts(telling, types)
     if not telling:
         return []
     _, sizes = _sizes(engine, table, telling, step="repeated_persons")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,13 +40,16 @@ _PERSONS = _listed(
     "patient person personal customer client employee staff member user student pupil citizen national "
     "subject resident insured taxpayer nhs"
 )
-_OWN_WORDS = _listed("mrn ssn mail email phone")
+_CONTACTS = _listed("mail email phone")
+_OWN_WORDS = _CONTACTS | _listed("mrn ssn")
 """What one person has one of, as a rule: a column that is called so says whose a record is."""
 _PERSON_WORDS = _PERSONS | _listed("account policy card insurance tax record mrn")
 _NUMBERING_WORDS = _listed("id key uid uuid guid")
 _LAST_NUMBERING_WORDS = _listed("nr no num number")
 """Those number something as the last word only: ``num_visits`` and ``number_of_rooms`` count."""
 _CODED_WORDS = _listed("zip zipcode postcode postal plz code icd icd9 icd10 sku ean isbn")
+_FIELD = re.compile(r'[(,] *("(?:[^"]|"")+"|\w+) ')
+"""Names of fields in the type of a structure, such as ``STRUCT("name" VARCHAR, born DATE)``."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 
 NEARLY_ALL = 0.95
@@ -104,6 +107,9 @@ def looks_like(
     if (is_number or is_text) and _LOCATION_WORDS.intersection(words):
         return Look.identifier
     if is_text and not flags and (_identifies(words) or shape.identifying >= _MOST):
+        return Look.identifier
+    fields = ["", *_FIELD.findall(type_text)] if kind is Kind.OTHER else []
+    if any(_identifies([*words, *_words(field)]) for field in fields):
         return Look.identifier
     if kind in (Kind.BOOLEAN, Kind.ENUM):
         return Look.category
@@ -176,6 +182,20 @@ def is_named_for_persons(name: str) -> bool:
     word = "".join(words)
     numbers = _NUMBERING_WORDS | _LAST_NUMBERING_WORDS | {"code", ""}
     return word in _OWN_WORDS or any(word == person + number for person in _PERSONS for number in numbers)
+
+
+def without_contacts(names: Sequence[str], columns: Collection[str]) -> list[str]:
+    """Leave out what a household may share, such as a telephone, where a column of a table numbers persons.
+
+    Example:
+        >>> without_contacts(["phone", "mrn"], ["phone", "mrn"]), without_contacts(["phone"], ["id", "phone"])
+        (['mrn'], ['phone'])
+    """
+    contacts = {name for name in columns if "".join(_words(name)) in _CONTACTS}
+    numbered = [name for name in columns if is_named_for_persons(name) or _numbers_persons(_words(name))]
+    if contacts.issuperset(numbered):
+        return list(names)
+    return [name for name in names if name not in contacts]
 
 
 def _is_coded(words: Sequence[str]) -> bool:

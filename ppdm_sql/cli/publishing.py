@@ -296,7 +296,7 @@ def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -
     """Say how far a run came that was stopped early; it is not done unless the user accepts that."""
     hidden = [after for name, _, after in measures if name == "suppressed cells"]
     share = f"; {100 * hidden[0]:.4g} % of the masked cells are suppressed" if hidden and hidden[0] else ""
-    notice(f"Stopped early, after {steps} steps{share}.")
+    notice(f"Stopped early, after {steps} step{'s' * (steps != 1)}{share}.")
     if not accepted:
         notice("So the exit code is 130; --accept-partial makes it 0.")
         raise typer.Exit(INTERRUPTED_EXIT)

@@ -26,6 +26,16 @@ def quoted(name: str) -> str:
     return f'"{doubled}"'
 
 
+def typed(text: str) -> str:
+    """Write a text as one word of a shell, so that a sentence may end behind it.
+
+    Example:
+        >>> print(typed("N/A"), typed("k.A."), typed("it's"))
+        N/A 'k.A.' 'it'"'"'s'
+    """
+    return f"'{text}'" if (word := shlex.quote(text)) == text and text.endswith(".") else word
+
+
 def option_for(option: str, name: str, value: str) -> str:
     r"""Write an option that takes a column's name, so that a shell gives it on as it stands.
 
@@ -36,7 +46,7 @@ def option_for(option: str, name: str, value: str) -> str:
         '--weight \'" ""age"" "=3\''
     """
     plain = re.fullmatch(r"[^=\"'\s](?:[^=\"']*[^=\"'\s])?", name) is not None
-    return f"{option} {shlex.quote(f'{name if plain else quoted(name)}={value}')}"
+    return f"{option} {typed(f'{name if plain else quoted(name)}={value}')}"
 
 
 def names_option(option: str, names: Iterable[str]) -> str:
@@ -47,7 +57,7 @@ def names_option(option: str, names: Iterable[str]) -> str:
         ('--person patient', '--keep \'"Patient ID",zip\'')
     """
     written = (name if re.fullmatch(r"[^\W\d]\w*", name) else quoted(name) for name in names)
-    return f"{option} {shlex.quote(','.join(written))}"
+    return f"{option} {typed(','.join(written))}"
 
 
 def column(name: str, table: str | None = None) -> exp.Column:

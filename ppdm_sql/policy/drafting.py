@@ -48,7 +48,7 @@ def draft(
     Raises:
         PpdmError: There is no such release or table, or nothing to begin with.
 
-    Cost: for a table that of :meth:`ppdm_sql.Database.risk`.
+    Cost: for a table that of :meth:`ppdm_sql.Database.risk` with ``max_size=1``.
 
     Example:
         >>> import duckdb, ppdm_sql
@@ -102,9 +102,9 @@ def _of_release(row: CatalogueRow, folder: Path) -> ReleaseDraft:
 
 
 def _of_table(
-    db: Database, name: str, folder: Path, names: list[str], reading: dict[str, Any]
+    db: Database, name: str, folder: Path, names: list[str], reading: Mapping[str, Any]
 ) -> ReleaseDraft:
-    risk = db.risk(name, types=reading["types"], nulls=reading["null"])
+    risk = db.risk(name, max_size=1, types=reading["types"], nulls=reading["null"])
     if risk.requirement is None:
         raise InvalidOption(f"No column of {risk.table} tells records apart.", "Write a policy yourself.")
     stem = re.sub(r"\W+", "_", Path(risk.table).name.partition(".")[0]).strip("_")

@@ -324,8 +324,9 @@ def refused_or_told(
         return f"{told} What they give away together cannot be told: {cause.problem}"
     every, alone = both.intersection(), both.alone()
     unit = ("record" if draft.person is None else "person") + ("" if every.smallest == 1 else "s")
+    classes = f"{every.classes} class{'es' * (every.classes != 1)}"
     told += (
-        f" Anyone who has all of them can tell {every.classes} classes apart, of which the smallest holds "
+        f" Anyone who has all of them can tell {classes} apart, of which the smallest holds "
         f"{every.smallest} {unit}; in {draft.name!r} alone the smallest holds {alone.smallest}."
     )
     if refuses and every.smallest < alone.smallest:

@@ -148,7 +148,7 @@ def _refuse_existing(path: Path, *, force: bool) -> None:
             "Give the path of a file.",
         )
     if not force:
-        raise NameTaken(f"There is a file {path} already.", "Give another name, or --force to replace it.")
+        raise NameTaken(f"There is a file {path} already.", "Remove it, or give another name or --force.")
 
 
 def _finish(part: Path, path: Path, *, force: bool) -> None:

@@ -129,6 +129,9 @@ class _Attacking:
             attempts += [*self._linkage(), *self._inference(), *self._minimality()]
             attempts += [*self._trees(), *self._composition()]
             attempts += [*self._bounds(), *self._partner(), *self._predicates()]
+        else:
+            why = "the release shows no column as it is, and no labels"
+            self.untried.append(f"linkage, inference and the like: {why}")
         attempts += self._models()
         return Attacks(self.row.release, tuple(attempts), tuple(self.untried))
 

@@ -83,7 +83,7 @@ class SetCounting:
         if len(columns) > MOST_COLUMNS:
             raise InvalidOption(
                 f"There are {len(columns)} columns to try, and at most {MOST_COLUMNS} are tried at a time.",
-                "Name those that others may know with --by A,B.",
+                "Name those that others may know with --by A,B, or select them in a view.",
             )
         if self.number > MOST_SETS:
             raise InvalidOption(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import sqlglot
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve
+from ppdm_sql.engine.names import Table, column, free_name, option_for, resolve, typed
 from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, subquery
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
@@ -22,6 +21,8 @@ _SHORT_YEAR = 2
 _CENTURY = " Years up to 68 are read as 2068, and later ones as 1969 to 1999."
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
+_MOST_MARKERS = 5
+"""So many different texts among numbers or dates may all stand for a missing value."""
 _MOST_CODES = 20
 """So many different numbers may well be codes; more are likely to count or measure something."""
 _SHOWN_BY = {
@@ -341,7 +342,7 @@ def _kept_as_text(engine: Engine, table: Table, name: str, kinds: Mapping[str, i
 
 
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
-    """Say which texts of a table are numbers or dates, or are so but for one text that may mean none."""
+    """Say which texts of a table are numbers or dates, or are so but for texts that may mean none."""
     names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
     if not names:
         return []
@@ -384,24 +385,30 @@ def _format_told(engine: Engine, table: Table, name: str, shown: str) -> list[st
 
 
 def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
-    """Tell of dates in a column of text, and of one text among numbers or dates that may stand for none."""
+    """Tell of dates in a column of text, and of texts among numbers or dates that may stand for none."""
     cells = sql(
         "SELECT s.{c} AS value, count(*) AS records FROM {t} AS s GROUP BY s.{c}", c=column(name), t=table
     )
-    given, fewest = {"column_values": subquery(cells)}, {"fewest": _FEWEST_RECORDS}
-    (row,) = engine.query(bind("sources/text_shapes", tables=given, values=fewest), step="text_shapes")
-    numbers, dates, day, month, year, mark, clock, digits, fewest_digits, others, records, other = row
+    given = {"column_values": subquery(cells)}
+    values = {"fewest": _FEWEST_RECORDS, "most": _MOST_MARKERS}
+    (row,) = engine.query(bind("sources/text_shapes", tables=given, values=values), step="text_shapes")
+    numbers, dates, day, month, year, mark, clock, digits, fewest_digits, others, records, coded, shared = row
     of, told = f"Column {name!r} of {shown}", list[str]()
-    if bool(numbers) == bool(dates) or others > 1:
+    shared = shared or []
+    unclear = others > 1 and (others > len(shared) or records > numbers + dates)
+    if bool(numbers) == bool(dates) or unclear or (numbers and coded):  # as 02139-1234 among zip codes
         return told
     if others:
         # a text that many records share in a column of numbers is nobody's, so it may be shown
-        text, option = f"the text {other!r}", f"--null {shlex.quote(other or '')}"
-        if other is None or "," in other:
-            text, option = "one text", "--null TEXT"
+        *most, last = map(repr, shared or [""])
+        texts = f"the texts {', '.join(most)} and {last}" if most else f"the text {last}"
+        option = f"--null {typed(','.join(shared))}"
+        if not shared or any("," in text for text in shared):
+            texts, option = "one text" if others == 1 else f"{others} texts", "--null TEXT"
+        stand = "they stand for missing values" if others > 1 else "it stands for a missing value"
         told.append(
             f"{of} holds {'dates' if dates else 'numbers'}, and in {records:,} record{'s' * (records > 1)} "
-            f"{text}. If it stands for a missing value, give {option}."
+            f"{texts}. If {stand}, give {option}."
         )
     alike = mark and clock is not None and digits == fewest_digits
     forms = [form for form, holds in zip(_ORDERS, (day, month, year), strict=True) if holds and alike]

@@ -414,7 +414,7 @@ def _unreadable_csv(text: str, shown: str) -> InvalidSource:
             "Shorten the line, or load the file yourself with DuckDB's read_csv and its max_line_size.",
         )
     if "unicode" in text or "utf-8" in text.lower():
-        return _not_utf8(f"{where} is not UTF-8.", "LATIN1")
+        return _not_utf8(f"{where} is not UTF-8.", "WINDOWS-1252")
     if "quote" in text.lower() and line:
         return InvalidSource(
             f"{where} has a quote that is not closed, or text behind a closing one.",
@@ -422,6 +422,6 @@ def _unreadable_csv(text: str, shown: str) -> InvalidSource:
         )
     return InvalidSource(
         f"{where} cannot be read as CSV.",
-        'Check that lines end alike and values with delimiters stand in "quotes", or load the file yourself '
-        "with DuckDB's read_csv.",
+        'Check that lines end alike (tr -d "\\r" < FILE > NEW.csv makes them), and values with delimiters '
+        'stand in "quotes", or load the file yourself with DuckDB\'s read_csv.',
     )

@@ -12,6 +12,7 @@ from typing import Any
 from ppdm_sql.database import Database
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.options import DECODERS, OPTIONS, Form, Option
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Release
 from ppdm_sql.sql_calls.describing import (
     MODELS,
@@ -78,8 +79,12 @@ def is_complete(sql: str) -> bool:
     return rest.endswith(";") and not _OPEN.search(rest)
 
 
-_FLAG = re.compile(r"(--[a-z][a-z-]*)(?: ([A-Z]\w*(?:,\w+)*)(?=[.,;]? |[.,;]?$))?")
-"""An option, and columns behind it that stand there as an example."""
+_FLAG = re.compile(
+    r"(--[a-z][a-z-]*)"
+    r"(?:(?<=give --null) ('[^']*'|\S*[^\s.,;])|(?<=give --person) ([a-z]\w*)"
+    r"| ([A-Z]\w*(?:,\w+)*)(?=[.,;]? |[.,;]?$)| ('[^'=]*=[^']*'|\w+=\S*[^\s.,;]))?"
+)
+"""An option, and what stands behind it: texts, a person's column, columns as an example, a column's value."""
 _CALLED = "|".join(name.replace("_", " ") for name in OPTIONS if name != "integrate")
 _COMMAND = re.compile(rf"\bppdm ({_CALLED})\b")
 
@@ -89,27 +94,55 @@ def macro_of(name: str) -> str:
     return "ppdm_table_risk" if name == "risk" else f"ppdm_{name}"
 
 
-def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
-    """Give an error with the arguments of a call in the place of the options of its command."""
+def worded(text: str, arguments: Iterable[Option]) -> str:
+    """Write the arguments of a call in the place of the options of its command.
+
+    Example:
+        >>> print(worded("Leave --person out, or give --types 'a b=DATE %d.%m'.", OPTIONS["generalize"]))
+        Leave person out, or give types := {'a b': 'DATE %d.%m'}.
+        >>> print(worded("If so, give --null N/A,k or give --range age=LOW,HIGH.", OPTIONS["generalize"]))
+        If so, give nulls := ['N/A', 'k'] or give range := {'age': [LOW,HIGH]}.
+    """
     known = {flag: option for option in arguments for flag in option.flags.split("/")}
 
     def argument(found: re.Match[str]) -> str:
-        flag, columns = found.groups()
+        flag, texts, person, columns, pair = found.groups()
         if flag not in known:
             return found[0]
-        name = sql_name(known[flag])
-        if columns is None or known[flag].form is not Form.names:
-            return name if columns is None else f"{name} {columns}"
-        return f"{name} := {columns.split(',')}"
+        name, form = sql_name(known[flag]), known[flag].form
+        if pair:
+            of, _, value = pair.strip("'").rpartition("=")
+            given = f"[{value}]" if form is Form.ranges else repr(value)
+            return f"{name} := {{{of!r}: {given}}}"
+        if listed := texts or person or (columns if form is Form.names else None):
+            names = listed.strip("'").split(",")
+            return f"{name} := {names}"
+        return name if columns is None else f"{name} {columns}"
 
-    def worded(text: str) -> str:
-        text = _FLAG.sub(argument, text)
-        return _COMMAND.sub(lambda found: macro_of(found[1].replace(" ", "_")), text)
+    text = _FLAG.sub(argument, text)
+    return _COMMAND.sub(lambda found: macro_of(found[1].replace(" ", "_")), text)
 
+
+def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
+    """Give an error with the arguments of a call in the place of the options of its command."""
     reworded = copy.copy(error)
-    reworded.problem, reworded.remedy = worded(error.problem), worded(error.remedy)
+    reworded.problem, reworded.remedy = (worded(text, arguments) for text in (error.problem, error.remedy))
     reworded.args = (f"{reworded.problem} {reworded.remedy}".strip(),)
     return reworded
+
+
+class HeardInSql(Heard):
+    """Passes notices on in the words of a call."""
+
+    def __init__(self, listener: Progress, arguments: Iterable[Option]) -> None:
+        super().__init__(listener)
+        self.arguments = arguments
+
+    def notice(self, text: str) -> None:
+        super().notice(worded(text, self.arguments))
+
+    def warn(self, text: str) -> None:
+        super().warn(worded(text, self.arguments))
 
 
 Given = dict[str, Any]

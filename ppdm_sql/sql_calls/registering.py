@@ -19,7 +19,7 @@ from ppdm_sql.errors import DatabaseUnavailable, PpdmError, PpdmWarning, Unknown
 from ppdm_sql.macros import macros
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sql_calls import running
-from ppdm_sql.sql_calls.calls import CALLS, Call, in_sql, run
+from ppdm_sql.sql_calls.calls import CALLS, Call, HeardInSql, in_sql, run
 from ppdm_sql.sql_calls.describing import Columns, Row
 from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS, generalizing
 from ppdm_sql.sql_calls.running import NO_CHECK, UNNUMBERED, CallOrder, TransactionWatch
@@ -298,7 +298,7 @@ class Registration:
 
     def _run(self, call: Call, engine: Engine, arguments: str, catalog: str) -> list[Row]:
         db = Database(engine)
-        db.progress = self._progress
+        db.progress = HeardInSql(self._progress, call.arguments)
         try:
             if call.writes:
                 _refuse_read_only(engine, call, catalog)

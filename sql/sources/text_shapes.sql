@@ -1,6 +1,6 @@
--- text_shapes | in: column_values | out: text_shapes | grain: one row | params: fewest INTEGER
+-- text_shapes | in: column_values | out: text_shapes | grain: one row | params: fewest INTEGER, most INTEGER
 -- How many records of a column of texts hold numbers, and dates by the order of day, month and year; how many texts
--- are neither. A text that is the only such one is given where at least `fewest` records hold it: it is nobody's.
+-- are neither. Up to `most` of those are given, if at least `fewest` records hold them: they are nobody's.
 WITH parted AS (
     SELECT
         v.value,
@@ -61,8 +61,11 @@ SELECT
     coalesce(min(length(s.part[3])) FILTER (s.is_date AND NOT s.year_first), 4) AS fewest_digits,
     count(*) FILTER (NOT s.is_number AND NOT s.is_date) AS other_values,
     CAST(coalesce(sum(s.records) FILTER (NOT s.is_number AND NOT s.is_date), 0) AS BIGINT) AS other_records,
-    CASE
-        WHEN sum(s.records) FILTER (NOT s.is_number AND NOT s.is_date) >= param('fewest')
-            THEN min(s.value) FILTER (NOT s.is_number AND NOT s.is_date)
-    END AS other
+    coalesce(bool_or(regexp_matches(s.value, '[0-9]')) FILTER (NOT s.is_number AND NOT s.is_date), false) AS other_digits,
+    list_slice(
+        list(s.value ORDER BY s.value ASC)
+            FILTER (NOT s.is_number AND NOT s.is_date AND s.records >= param('fewest')),
+        1,
+        param('most')
+    ) AS shared
 FROM shaped AS s;

@@ -222,6 +222,9 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         ("land", "'DE'", "constant"),
         ("gone", "NULL::INTEGER", "empty"),
         ("tags", "[i % 3]", "other"),
+        ("e-mail", "['a' || i % 50]", "direct identifier"),
+        ("user", """[{'age': i % 9, 'who': {'full "name"': 'Ann ' || i % 50}}]""", "direct identifier"),
+        ("drug", "{'age': i % 9, 'name': 'asp ' || i % 50}", "other"),
     ],
 )
 def test_a_column_looks_like(name: str, value: str, look: str) -> None:

@@ -74,6 +74,18 @@ def test_nobody_is_told_where_rows_are_persons(db: ppdm_sql.Database, call: str)
     assert told(db, call) == []
 
 
+@pytest.mark.parametrize("number", ["patient_no", "Unique Patient Number"])
+@pytest.mark.parametrize("unique", [True, False])
+def test_a_telephone_beside_a_number_of_persons_is_not_named(
+    db: ppdm_sql.Database, number: str, unique: bool
+) -> None:
+    db.engine.connection.execute(
+        "ALTER TABLE t ADD COLUMN phone INTEGER; UPDATE t SET phone = patient_no % 190"
+        + f'; UPDATE t SET patient_no = id; ALTER TABLE t RENAME COLUMN patient_no TO "{number}"' * unique
+    )
+    assert [text.split()[0] for text in told(db, "look")] == ["patient_no"] * (not unique)
+
+
 def test_the_notice_stays_with_the_release(db: ppdm_sql.Database) -> None:
     (text,) = told(db, "suppress")
     assert text in db.release("safe").notices

@@ -437,6 +437,15 @@ def test_a_policy_of_a_table_proposes_what_a_first_look_finds(clinic: Path) -> N
     assert told("run", "--policy", "first.toml")[1]["visits_safe"][0] == "made"
 
 
+def test_a_policy_is_drafted_of_a_table_with_many_columns_without_trying_their_sets(clinic: Path) -> None:
+    columns = [f"c{n}" for n in range(51)]  # of which there are more than 20,000 sets of up to three
+    lines = [",".join(str(record % (2 + n % 3)) for n in range(51)) for record in range(30)]
+    Path("wide.csv").write_text("\n".join([",".join(columns), *lines]))
+    done = ppdm("init", "wide.csv", "--policy", "wide.toml")
+    assert done.exit_code == 0, done.stderr
+    assert "k >= 5 on c0, c1, c2" in Path("wide.toml").read_text()
+
+
 def test_hostile_names_pass_through(clinic: Path) -> None:
     name, column = "a \"safe\"; DROP\n'x' [y].z = #", 'co"l\n=#.x'
     with duckdb.connect("clinic.duckdb") as connection:

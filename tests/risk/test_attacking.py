@@ -481,6 +481,7 @@ def test_small_noise_on_correlated_columns_is_exceeded(con: duckdb.DuckDBPyConne
     db = ppdm_sql.open(con)
     found = db.randomize("pay", noise=noise, ranges=ranges, seed=1, into="noisy").attack()
     assert found.holds
+    assert [why for why in found.untried if why.startswith("linkage, inference and the like")]
     filtered = [one for one in found.attacks if one.attack == "spectral filter"]
     assert len(filtered) == 3
     assert "exceeded" in {one.verdict for one in filtered}

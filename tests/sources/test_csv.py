@@ -162,7 +162,7 @@ def test_a_late_malformed_row_is_an_error(db: Database, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "mark", "problem"),
     [
-        ("latin1", b"", r"is not UTF-8\. Convert .* -f LATIN1 -t"),
+        ("latin1", b"", r"is not UTF-8\. Convert .* -f WINDOWS-1252 -t"),
         ("utf-16-le", codecs.BOM_UTF16_LE, r"t\.csv is UTF-16LE, not UTF-8\. Convert .* -f UTF-16LE -t"),
         ("utf-16-be", codecs.BOM_UTF16_BE, r"t\.csv is UTF-16BE, not UTF-8\."),
         ("utf-16-le", b"", r"t\.csv is UTF-16LE, not UTF-8\."),

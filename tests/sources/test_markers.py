@@ -111,6 +111,13 @@ def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any]
         (["1", "2", *["a,b"] * 5], ["in 5 records one text"]),
         (["1", "2", *["it's"] * 5], ["--null 'it'\"'\"'s'"]),
         (["1", "x", "y"], []),
+        (["1", "x", "y", *["2"] * 9], []),  # of one record each
+        (
+            [*["n/a"] * 6, *["."] * 5, *["7"] * 20],
+            ["in 11 records the texts '.' and 'n/a'. If they stand for missing values, give --null .,n/a."],
+        ),
+        (["1", "2", *["k.A."] * 5], ["give --null 'k.A.'."]),  # whose stop is not that of the sentence
+        (["02139", "02140", *["02139-1234"] * 5], []),  # a longer code
         (["x", "y"], []),
     ],
 )

@@ -315,6 +315,16 @@ def test_errors_say_in_words_of_sql_what_is_wrong_and_what_to_type(con: duckdb.D
         assert "--" not in refused(con, f"CALL {call}", words=words)
 
 
+def test_notices_are_in_words_of_sql_and_stand_in_the_release_in_those_of_the_command_line(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    age = "if(i % 9 = 0, 'n/a', i::VARCHAR) AS age"
+    con.execute(f"CREATE TABLE t AS SELECT {age}, i % 3 AS zip FROM range(90) r (i)")
+    with pytest.warns(ppdm_sql.PpdmWarning, match=r"give nulls := \['n/a'\]"):
+        con.execute("CALL ppdm_suppress('t', 'safe', require := 'k >= 5 on zip')")
+    assert "give --null n/a" in str(ppdm_sql.open(con).release("safe").notices)
+
+
 def test_a_call_takes_absent_values_only_where_they_are_meant(con: duckdb.DuckDBPyConnection) -> None:
     call = SUPPRESS.replace("Discharged", "discharged")
     with pytest.raises(duckdb.Error, match="does not hold the protected value 'discharged'"):

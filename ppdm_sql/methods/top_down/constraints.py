@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine, type_title
 from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
@@ -250,10 +251,14 @@ def codes_counted(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
         return (constraint.protected,)
     dictionary, requirement = atoms.coded[constraint.sensitive], constraint.requirement
     if dictionary.size > MOST_COLUMNS:
+        ordered = is_ordered(dictionary.column.type)
+        level = "`by ranges 10` or `by dates year`" if ordered else "`by prefixes 1`"
+        by_order = ordered and requirement.by_order  # which is too much in any run
+        otherwise = "" if by_order else ", or leave --person or --suppress-records out"
         raise InvalidOption(
             f"Column {dictionary.column.name!r} has {dictionary.size} different values; where persons are "
             f"counted, records left out or two parties at work {str(requirement)!r} takes {MOST_COLUMNS}.",
-            "Leave --person or --suppress-records out, or count a level of it, such as `by prefixes 1`.",
+            f"Count a level of it, such as {level}{otherwise}.",
         )
     return range(dictionary.size)
 

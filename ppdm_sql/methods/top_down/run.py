@@ -461,6 +461,7 @@ class RefinementRun(Run[State]):
 
     def _notice_whole(self, state: State, outcome: Outcome) -> None:
         """Tell of columns that show one label in every row, what stopped them, and what would help."""
+        whole: dict[tuple[str, str], list[str]] = {}  # the columns, by what stopped them and what would help
         of = zip(outcome.names, outcome.maskings, outcome.cuts, strict=False)
         for place, (name, masking, cut) in enumerate(of):
             room = self.wishes.have_room(place, cut)
@@ -470,21 +471,28 @@ class RefinementRun(Run[State]):
             why, helps = "the run ended before its first step", "let it go on"
             if state.stopped == "complete":
                 why, helps = self._stopped_by(masking, int(self.constraints.least[place]))
-            advice = f" To show more, {helps}.".format(option_for("--weight", name, "3"))
-            self.progress.notice(
-                f"Column {name!r} shows the same in every row: {why}.{advice if self.advises else ''}"
-            )
+            whole.setdefault((why, helps), []).append(name)
+        for (why, helps), names in whole.items():
+            name, *more = names
+            more_weight = option_for("--weight", name, f"{3 * self._weights.get(name, 1.0):g}")
+            advice = f" To show more, {helps}.".format(more_weight) if self.advises else ""
+            each = f"Columns {', '.join(map(repr, names))} show the same in every row; of each, {why}."
+            alone = f"Column {name!r} shows the same in every row: {why}."
+            self.progress.notice((each if more else alone) + advice)
 
     def _stopped_by(self, masking: Masking, least: int) -> tuple[str, str]:
+        fewer = "let --suppress-records leave a few out, or "
+        if self.roles.person or any(item.population is not None for item in self.requirements):
+            fewer = ""  # see assign_roles
         if (few := masking.too_few(least)) is not None:
-            return few, "let --suppress-records leave a few out, or group values so that more share each"
+            return few, f"{fewer}group values so that more share each"
         if masking.top.gains.max(initial=0.0) < LEAST_GAIN:
             return "its first step gains nothing", "add --detail 1" if self.has_class else "add {}"
         if self.allowance.share:
             why = "its first step would leave out more records than may be, or than it is worth"
             return why, "raise --suppress-records, or add {}"
         why = "its first step would break a requirement beside what the other columns show"
-        return why, "add {}, let --suppress-records leave a few out, or name fewer columns in the requirement"
+        return why, f"add {{}}, {fewer or 'or '}name fewer columns in the requirement"
 
     def _accept(
         self,

@@ -64,5 +64,5 @@ class KAnonymity(ClassRequirement):
         return AuditStep("k_anonymity", ("classes",), {"k": self.k})
 
     def unmet(self, number: float) -> tuple[str, str]:
-        still = f"the smallest class still has only {number:.0f} records."
+        still = f"the smallest class still has only {number:.0f} record{'s' * (number != 1)}."
         return still, f"Ask for k <= {number:.0f}"

@@ -125,6 +125,7 @@ class LDiversity(DistributionRequirement):
 
     def unmet(self, number: float) -> tuple[str, str]:
         if self.kind == "distinct":
-            return f"a class still has only {number:.0f} different values.", f"Ask for l <= {number:.0f}"
+            values = f"{number:.0f} different value{'s' * (number != 1)}"
+            return f"a class still has only {values}.", f"Ask for l <= {number:.0f}"
         still = f"the entropy of a class still allows only l = {number:.4g}."
         return still, f"Ask for l <= {math.floor(number * 1000) / 1000:g}"

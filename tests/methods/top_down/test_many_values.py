@@ -177,6 +177,10 @@ def test_a_sensitive_column_of_thousands_of_codes_drives_a_run() -> None:
         con.execute("CREATE TABLE n AS SELECT a, d[2:]::INT AS e FROM t")
         with pytest.raises(ppdm_sql.InvalidOption, match="more than 200 different numbers or dates"):
             db.generalize("n", require=["t <= 0.2 of e on a"], into="s")
+        with pytest.raises(
+            ppdm_sql.InvalidOption, match="takes 200. Count a level of it, such as `by ranges 10`"
+        ):
+            db.generalize("n", require=["t <= 0.2 of e on a"], into="s", suppress_records="1%")
 
 
 @pytest.mark.parametrize("other", [[], ["distinct l >= 30 of e on a, b"]])

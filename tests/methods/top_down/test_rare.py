@@ -90,6 +90,12 @@ FINE: dict[str, Any] = {"suppress": ["fine", "many"], "weights": {"fine": 9}, "t
         ("k >= 50 on many", {"suppress": ["many"], "taxonomies": {}}, "none of its values has 50 records"),
         ("k >= 60 on size", {}, "no boundary leaves 60 records on both sides"),
         ("k >= 5 on fine, many", FINE, "its first step would break a requirement beside what the other"),
+        (
+            "k >= 5 on fine, many",
+            FINE | {"weights": {"fine": 9, "many": 2}},
+            "add --weight many=6, let --suppress",
+        ),
+        ("k >= 5 on fine, many", FINE | {"person": ["row"]}, "add --weight many=3, or name fewer columns in"),
         ("k >= 5 on size", {"class_column": "same", "detail": 0}, "its first step gains nothing"),
     ],
 )
@@ -97,7 +103,7 @@ def test_a_column_that_stays_whole_says_why(require: str, options: dict[str, Any
     with duckdb.connect() as con:
         con.execute(
             "CREATE TABLE t AS SELECT if(i = 0, 'x', 'y') AS pair, i % 20 AS size, 'one' AS same, "
-            "if(i < 2, 'rare ' || i, ['b', 'c', 'd'][1 + i % 3]) AS many, 'f' || i % 11 AS fine "
+            "if(i < 2, 'rare ' || i, ['b', 'c', 'd'][1 + i % 3]) AS many, 'f' || i % 11 AS fine, i AS row "
             "FROM range(100) r(i)"
         )
         trees = {"pair": {"*": ["x", "y"]}, "many": {"*": ["rare 0", "rare 1", "b", "c", "d"]}}
