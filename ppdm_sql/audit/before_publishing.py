@@ -170,7 +170,7 @@ def singled_out(
         return None
     # a number for what stands beside the clear columns, and one for each of their values
     codes = {name: f"c{place}" for place, name in enumerate(clear)}
-    rows = sql(
+    hashed = sql(
         "SELECT {beside} AS beside, {clear}, {records} AS records, {person} AS person FROM {rows} AS s",
         beside=fingerprint([column(name, "s") for name in (*masked, *known)]),
         clear=[sql("hash({v}) AS {c}", v=column(name, "s"), c=column(code)) for name, code in codes.items()],
@@ -178,12 +178,12 @@ def singled_out(
         person=sql("NULL") if person is None else column(person, "s"),
         rows=subquery(released),
     )
-    tables, values = {"hashed": subquery(rows)}, {"persons": person is not None}
+    rows, values = engine.materialize("hashed", hashed), {"persons": person is not None}
 
     def alone(names: Collection[str]) -> tuple[int, int]:
         """Count the records that are alone by what is beside and some clear columns, and all."""
         columns = {"shown": ["beside", *(codes[name] for name in names)]}
-        text = bind("audit/records_alone", tables=tables, columns=columns, values=values)
+        text = bind("audit/records_alone", tables={"hashed": rows}, columns=columns, values=values)
         ((number, records),) = engine.query(text, step="records_alone")
         return int(number), int(records)
 
