@@ -11,9 +11,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from definitions import HALF, MODELS, POOLS, Case, cases
+from definitions import MODELS, POOLS, Case, cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from runs import one_in
 
 from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
@@ -54,7 +55,7 @@ def found(engine: Engine, *requirements: Requirement, table: str = "t", **option
 
 
 @pytest.mark.parametrize("name", MODELS)
-@HALF
+@one_in(4)
 @given(case=cases(least=1, counted=True), data=st.data())
 def test_the_audit_judges_as_the_definition(name: str, case: Case, data: st.DataObject) -> None:
     model = MODELS[name]
@@ -68,7 +69,7 @@ def test_the_audit_judges_as_the_definition(name: str, case: Case, data: st.Data
     assert finding.violating_records == sum(held.total() for held in broken)
 
 
-@HALF
+@one_in(4)
 @given(cases(least=1, counted=True), st.fractions(0, 1, max_denominator=12).filter(bool), st.data())
 def test_confidence_is_the_highest_share_over_groups_and_protected_values(
     case: Case, limit: Fraction, data: st.DataObject
@@ -91,7 +92,7 @@ def text(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
 
-@HALF
+@one_in(4)
 @given(cases(least=1, counted=True))
 def test_class_sizes_risks_and_inferences_follow_from_the_classes(case: Case) -> None:
     assume(case.kind != "INTEGER[]")

@@ -15,6 +15,7 @@ import duckdb
 import pytest
 from definitions import MODELS, ORDERED, Case, cases, distance
 from hypothesis import given
+from runs import one_in
 
 import ppdm_sql
 from ppdm_sql.audit.column_kinds import ValueShape, looks_like
@@ -45,6 +46,7 @@ def seen(con: duckdb.DuckDBPyConnection, name: str = "t", **options: Any) -> Pro
     return found
 
 
+@one_in(3)
 @given(cases(least=1, counted=True))
 def test_exposure_is_what_the_definitions_say(case: Case) -> None:
     on, whole = case.qi, sum(case.held, Counter[Any]())
@@ -73,6 +75,7 @@ def test_exposure_is_what_the_definitions_say(case: Case) -> None:
     )
 
 
+@one_in(3)
 @given(cases(least=1, counted=True))
 def test_a_profile_counts_values_and_lonely_records(case: Case) -> None:
     found = case.audit().profile
@@ -90,6 +93,7 @@ def test_a_profile_counts_values_and_lonely_records(case: Case) -> None:
         assert (pair.classes, pair.alone) == (len(both), list(both.values()).count(1))
 
 
+@one_in(3)
 @given(cases(least=1, counted=True))
 def test_identifiable_records_are_those_alone_or_all_alike(case: Case) -> None:
     (found,) = case.audit(confidential=case.sensitive, by=case.qi[::-1]).identifiable

@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 from commands import assert_explained, execute, ppdm
-from definitions import HALF
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 
 import ppdm_sql
 from ppdm_sql.engine import Column, Engine
@@ -137,7 +137,7 @@ def run(db: ppdm_sql.Database, asked: str, **options: Any) -> tuple[list[Any], l
         ]
     ),
 )
-@HALF
+@one_in(5)
 def test_a_run_over_a_level_is_that_over_a_column_of_its_labels(
     case: tuple[str, str, list[list[Any]]], options: dict[str, Any]
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_run_over_a_level_is_that_over_a_column_of_its_labels(
 
 
 @given(case=cases(), person=st.sampled_from([(), ("p",)]))
-@HALF
+@one_in(5)
 def test_the_audit_of_a_level_is_that_of_a_column_of_its_labels(
     case: tuple[str, str, list[list[Any]]], person: tuple[str, ...]
 ) -> None:

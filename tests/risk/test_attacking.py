@@ -17,8 +17,9 @@ import duckdb
 import pytest
 from commands import ppdm
 from federated import together
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 
 import ppdm_sql
 from ppdm_sql.methods.two_party.request import IntegrateRequest
@@ -261,7 +262,7 @@ VALUES = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(VALUES, VALUES, st.sampled_from(["x", "y", "z", None])), min_size=1, max_size=12)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@one_in(4)
 @given(rows=ROWS)
 def test_sums_agree_with_brute_force(rows: Sequence[tuple[str | None, ...]]) -> None:
     with duckdb.connect() as con:
@@ -608,7 +609,7 @@ SOURCES = st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["x", "y", None])), m
 
 
 @pytest.mark.parametrize("method", ["suppress", "generalize"])
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@one_in(4)
 @given(rows=SOURCES, asked=st.sets(st.sampled_from(["template", "distinct", "entropy", "k"]), min_size=1))
 def test_minimality_agrees_with_brute_force(
     method: str, rows: Sequence[tuple[str | None, ...]], asked: set[str]

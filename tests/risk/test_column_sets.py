@@ -10,10 +10,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from definitions import HALF
 from filling import fill
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 
 import ppdm_sql
 from ppdm_sql.engine.names import Table, quoted
@@ -86,7 +86,7 @@ class Brute:
         return sum(float(factorial(len(self.names) - len(chosen))) for chosen in self.minimal[number])
 
 
-@HALF
+@one_in(3)
 @given(ROWS, st.integers(1, 4))
 def test_sets_and_keys_are_those_of_brute_force(rows: list[Row], max_size: int) -> None:
     found, brute = table(rows).risk("t", by=NAMES, max_size=max_size), Brute(rows, NAMES, max_size)
@@ -102,7 +102,7 @@ def test_sets_and_keys_are_those_of_brute_force(rows: list[Row], max_size: int) 
     assert counted == {one for one in every if not any(key < one for key in keys)}
 
 
-@HALF
+@one_in(3)
 @given(ROWS, st.integers(1, 4))
 def test_minimal_uniques_and_scores_are_those_of_brute_force(rows: list[Row], max_size: int) -> None:
     db, brute = table(rows), Brute(rows, NAMES, max_size)
@@ -142,7 +142,7 @@ def test_minimal_uniques_and_scores_are_those_of_brute_force(rows: list[Row], ma
     assert found.suda.records == smallest.total()
 
 
-@HALF
+@one_in(3)
 @given(ROWS, st.integers(1, 3))
 def test_the_macros_agree_with_brute_force(rows: list[Row], max_size: int) -> None:
     db, brute = table(rows), Brute(rows, NAMES, max_size)
@@ -160,7 +160,7 @@ def test_the_macros_agree_with_brute_force(rows: list[Row], max_size: int) -> No
     assert measured == [(len(rows), *whole[:3], pytest.approx(whole[3], abs=1e-12))]
 
 
-@HALF
+@one_in(3)
 @given(st.lists(st.tuples(*map(st.sampled_from, CELLS), st.integers(1, 4)), min_size=1, max_size=12))
 def test_with_persons_all_counts_are_of_persons(rows: list[Row]) -> None:
     db = table(rows, [*NAMES, "who"], ["VARCHAR", "INTEGER", "DOUBLE", "VARCHAR", "INTEGER"])

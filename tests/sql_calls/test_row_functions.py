@@ -268,6 +268,10 @@ def test_a_requirement_is_taken_apart(con: duckdb.DuckDBPyConnection) -> None:
         ("t <= 20% of b on a", "t", 0.2),
         ("t <= 20% of b by dates year on a", "t", 0.2),
         ("a -> b <= 75%", "template", 0.75),
+        ("enhanced beta <= 1.5 of b on a", "enhanced beta", 1.5),
+        ("delta <= 1.5 of b on a", "delta", 1.5),
+        ("recursive c = 3, l = 2 of b on a", "recursive l = 2", 3),
+        ("presence 1% to 50% on a in p(n)", "presence", 0.5),
     ],
 )
 def test_each_form_has_a_kind_and_a_threshold(

@@ -14,7 +14,6 @@ from typing import Any
 
 import duckdb
 from filling import fill, quote
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import ppdm_sql
@@ -25,7 +24,6 @@ Row = tuple[Any, ...]
 Held = Counter[Any]
 """The records of each sensitive value of a class, or of the table."""
 Number = Fraction | float
-HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
 
 # -- definitions -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Runs over the cases of the property tests: loaded, and as large tables go."""
+"""Runs over the cases of the property tests: how many, loaded, and as large tables go."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from unittest import mock
 
 import duckdb
 from cases import Case, load
+from hypothesis import settings
+
+
+def one_in(part: int) -> settings:
+    """A part of the examples of the profile, where each makes whole runs."""
+    return settings(max_examples=max(1, settings().max_examples // part))
 
 
 @contextlib.contextmanager

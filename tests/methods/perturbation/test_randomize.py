@@ -13,8 +13,9 @@ import duckdb
 import numpy as np
 import pytest
 from filling import quote
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 from scipy import stats
 from swap_releases import Heard
 
@@ -315,7 +316,7 @@ kinds = st.sampled_from(
 )
 
 
-@settings(max_examples=max(1, settings().max_examples // 2))
+@one_in(5)
 @given(rows_drawn, kinds, st.integers(0, 9))
 def test_any_small_table_is_randomized_and_verified(rows: Sequence[Any], kind: str, seed: int) -> None:
     with duckdb.connect() as con:

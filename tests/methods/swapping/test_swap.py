@@ -14,8 +14,9 @@ from typing import Any
 import duckdb
 import pytest
 from filling import quote
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 from swap_releases import Changes, Heard, by_hand, changes, rows_of, swap
 
 import ppdm_sql
@@ -164,7 +165,7 @@ records = st.lists(
 ).filter(lambda rows: len({row[2] for row in rows}) > 2)
 
 
-@settings(max_examples=max(1, settings().max_examples // 2))
+@one_in(4)
 @given(records, st.sampled_from(["0.5", "0.7", "1"]), st.sampled_from([1, 2]), st.integers(0, 9))
 def test_any_small_table_is_swapped_as_asked_or_refused(
     rows: list[tuple[Any, ...]], proportion: str, per_group: int, seed: int

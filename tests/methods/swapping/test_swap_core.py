@@ -11,9 +11,10 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle_swap import Record, Row, limits, optimum, records, statuses, swaps_left, wanted
+from runs import one_in
 from swap_releases import Heard, identified, measured, patterns, planned
 
 from ppdm_sql.engine.names import Table
@@ -25,7 +26,7 @@ from ppdm_sql.methods.swapping.marginals import default_band
 
 EVERY = (Fraction(0), Fraction(1))
 HALF = Fraction(1, 2)
-FEW = settings(max_examples=max(1, settings().max_examples // 2))
+FEW = one_in(3)
 
 
 @st.composite
@@ -157,7 +158,7 @@ def test_greedy_keeps_the_constraints_and_leaves_no_swap_to_make(
     check(rows, proportion, per_group, best)
 
 
-@settings(max_examples=max(1, settings().max_examples // 3))
+@one_in(6)
 @given(rows=tables(), proportion=proportions, blur=st.sampled_from([0.05, 0.5, 10.0]))
 def test_noise_leaves_the_constraints_alone(rows: list[Row], proportion: Fraction, blur: float) -> None:
     plan, _, after = planned(rows, proportion=proportion, blur=blur)

@@ -11,8 +11,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from runs import one_in
 from swap_releases import Heard, Row, changes, rows_of
 
 import ppdm_sql
@@ -28,7 +29,7 @@ from ppdm_sql.errors import (
 
 HALF = Fraction(1, 2)
 WHO = "patient"
-FEW = settings(max_examples=max(1, settings().max_examples // 5))
+FEW = one_in(8)
 
 
 @pytest.fixture

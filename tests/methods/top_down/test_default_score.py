@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import History
 from oracle_worth import Worth, of_k, worth
-from runs import loaded
+from runs import loaded, one_in
 from strategies import cases
 
 import ppdm_sql
@@ -30,6 +30,7 @@ def oracle_run(case: Case, share: Fraction, detail: float | None) -> tuple[Worth
     return made, history
 
 
+@one_in(2)
 @given(cases(method="tds", demand="solvable"), st.integers(1, 4), SHARES, st.booleans(), st.data())
 def test_a_run_takes_the_steps_of_an_eager_one(
     case: Case, k: int, share: Fraction, has_class: bool, data: st.DataObject

@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import Crowd, Diversity, Rule, grouping
 from oracle_left_out import leaving_out
-from runs import large_tables_begin_at_one_row, loaded
+from runs import large_tables_begin_at_one_row, loaded, one_in
 from strategies import cases
 
 import ppdm_sql
@@ -53,7 +53,7 @@ def test_a_run_leaves_out_what_the_oracle_leaves_out(
             name: set(values) for name, values in found.domains.items()
         }
         assert release.verify().holds
-        for step in range(len(found.steps) + 1):
+        for step in {0, len(found.steps) // 2, len(found.steps)}:
             state = release.at(step)
             assert released(state, case, history.columns).total() == found.records.total()
             assert not broken(state, case, history)
@@ -71,6 +71,7 @@ COMPARED = [
 ]
 
 
+@one_in(2)
 @given(st.lists(CLASSES, min_size=2, max_size=14), st.sampled_from(COMPARED), SHARES)
 def test_classes_are_held_against_the_table_that_is_left(
     rows: list[tuple[Any, ...]], limit: str, share: Fraction

@@ -48,9 +48,8 @@ def drawn(seed: int, rules: tuple[Rule, ...]) -> Case:
     return Case(Source(columns, rows, (1,) * len(rows)), dict.fromkeys(columns, "VARCHAR"), rules, "c")
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rules", RULES)
-def test_disclosures_decided_together_are_the_oracles_one_by_one(rules: tuple[Rule, ...], seed: int) -> None:
+@pytest.mark.parametrize(("seed", "rules"), list(enumerate(RULES)))
+def test_disclosures_decided_together_are_the_oracles_one_by_one(seed: int, rules: tuple[Rule, ...]) -> None:
     case = drawn(seed, rules)
     history = case.oracle().run()
     assert not history.ambiguous
@@ -109,17 +108,18 @@ def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[s
         decided.append(len(self._decisions))
         performed(self, most)
 
-    for seed in (1, 2):
+    for seed in (2, 1):
         with mock.patch.object(Measure, "ahead", new=False):
-            one_by_one = path_run(seed, asked)
+            *one_by_one, rows = path_run(seed, asked)
         with mock.patch.object(Refinement, "_perform_decided", perform):
-            together = path_run(seed, asked)
-        assert [step[:2] for step in together[:-1]] == [step[:2] for step in one_by_one[:-1]]
-        assert [step[2:] for step in together[:-1]] == [
-            pytest.approx(step[2:], rel=1e-9) for step in one_by_one[:-1]
-        ]
-        assert together[-1] == one_by_one[-1]
-    assert sum(decided) > 5
+            *together, same = path_run(seed, asked)
+        assert same == rows
+        assert [step[:2] for step in together] == [step[:2] for step in one_by_one]
+        assert [step[2:] for step in together] == [pytest.approx(step[2:], rel=1e-9) for step in one_by_one]
+        if sum(decided) > 5:
+            break
+    else:
+        pytest.fail("hardly anything was decided together")
 
 
 VALUE_MODELS = [
@@ -154,10 +154,10 @@ def test_values_counted_in_lists_give_the_run_that_columns_of_them_give(asked: s
             ]
             return [steps, sorted(map(str, release.relation().fetchall()))]
 
-    for options in ({"suppress": ["z"]}, {"taxonomies": {"z": "prefixes 1"}}):
-        columns = run(**options)
-        with mock.patch("ppdm_sql.methods.top_down.measuring.FEW", 0):
-            assert run(**options) == columns
+    options = [{"suppress": ["z"]}, {"taxonomies": {"z": "prefixes 1"}}][VALUE_MODELS.index(asked) % 2]
+    columns = run(**options)
+    with mock.patch("ppdm_sql.methods.top_down.measuring.FEW", 0):
+        assert run(**options) == columns
 
 
 def test_a_sensitive_column_of_thousands_of_codes_drives_a_run() -> None:
@@ -183,14 +183,14 @@ def test_a_sensitive_column_of_thousands_of_codes_drives_a_run() -> None:
             db.generalize("n", require=["t <= 0.2 of e on a"], into="s", suppress_records="1%")
 
 
-@pytest.mark.parametrize("other", [[], ["distinct l >= 30 of e on a, b"]])
-def test_t_by_order_takes_two_hundred_numbers_also_beside_what_counts_in_lists(other: list[str]) -> None:
+def test_t_by_order_takes_two_hundred_numbers_also_beside_what_counts_in_lists() -> None:
     con = duckdb.connect()
     con.execute(
-        "CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, (i * 31 + i % 7) % 199 AS e FROM range(4000) r(i)"
+        "CREATE TABLE t AS SELECT i % 2 AS a, i % 5 AS b, (i * 31 + i % 7) % 199 AS e FROM range(1990) r(i)"
     )
     with ppdm_sql.open(con) as db:
-        release = db.generalize("t", require=[*other, "t <= 0.1 of e on a, b"], into="r")
+        asked = ["distinct l >= 30 of e on a, b", "t <= 0.1 of e on a, b"]
+        release = db.generalize("t", require=asked, into="r")
         db.install()
         reached = con.execute("SELECT max(t) FROM ppdm_closeness('r', ['a', 'b'], 'e')").fetchone()
         assert reached is not None

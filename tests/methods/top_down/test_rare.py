@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import one_in
 
 import ppdm_sql
 from ppdm_sql.progress import Heard, SilentProgress
@@ -60,6 +61,7 @@ def released(con: duckdb.DuckDBPyConnection, tree: Tree, k: int, **options: Any)
     return rows
 
 
+@one_in(2)
 @given(st.lists(st.sampled_from(LEAVES), min_size=1, max_size=40), st.sampled_from(TREES), st.integers(1, 6))
 def test_merged_siblings_are_those_of_the_merged_hierarchy(values: list[str], tree: Tree, k: int) -> None:
     k = min(k, len(values))

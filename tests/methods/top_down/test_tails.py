@@ -71,10 +71,9 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("share", ["0", "60%"])
-@pytest.mark.parametrize("seed", range(14))
-def test_no_label_splits_a_tail_and_each_is_true_whatever_is_left_out(seed: int, share: str) -> None:
-    chosen = random.Random(seed)
+@pytest.mark.parametrize("seed", range(12))
+def test_no_label_splits_a_tail_and_each_is_true_whatever_is_left_out(seed: int) -> None:
+    chosen, share = random.Random(seed), ("0", "60%")[seed % 2]
     bottom, top = chosen.choice([(None, 90), (18, None), (18, 90), (-5, 200), (50, 51), (200, None)])
     ages: list[int | None] = [chosen.choice([5, 17, 30, 31, 60, 91]) for _ in range(chosen.choice([12, 30]))]
     ages += [*chosen.sample(range(110), chosen.choice([4, 9])), *[None] * chosen.choice([0, 1, 4])]
@@ -184,7 +183,7 @@ def expected(paths: dict[Value, list[str]], counts: dict[Value, int], k: int) ->
     return groups
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_release_shows_what_brute_force_finds(seed: int) -> None:
     chosen = random.Random(seed)
     kind = chosen.choice(list(UNITS))

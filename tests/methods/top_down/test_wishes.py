@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import Growing, grouping
 from oracle_wishes import WishedTDS, Wishes
-from runs import large_tables_begin_at_one_row, loaded
+from runs import large_tables_begin_at_one_row, loaded, one_in
 from strategies import ORDERED, cases
 
 import ppdm_sql
@@ -55,6 +55,7 @@ def wished(draw: st.DrawFn, case: Case) -> tuple[Wishes, dict[str, Any]]:
     return Wishes(weights, limits, {name: width for name, (_, width) in widths.items()}), options
 
 
+@one_in(2)
 @given(st.data())
 def test_a_run_heeds_wishes_with_and_without_a_class_as_the_oracle_does(data: st.DataObject) -> None:
     case = data.draw(cases(method="tds"))

@@ -16,9 +16,10 @@ import pytest
 from cases import Case, run, type_of
 from federated import QueueLink, links, together
 from filling import fill
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import grouping, secret, text
+from runs import one_in
 from sides import JOBS, REQUIRE, Outcome, split_employees
 from strategies import NAMES, cases
 
@@ -179,7 +180,7 @@ def finished(*outcomes: Outcome) -> None:
         raise error
 
 
-@settings(max_examples=max(1, settings().max_examples // 3))
+@one_in(5)
 @given(splits(), st.booleans())
 def test_two_parties_take_the_steps_of_one_to_the_release_of_one(split: Split, large: bool) -> None:
     shortcuts = shortcuts_for_large_tables() if large else contextlib.nullcontext()
@@ -199,7 +200,7 @@ def test_two_parties_take_the_steps_of_one_to_the_release_of_one(split: Split, l
         assert found.holds, found.faults
 
 
-@settings(max_examples=max(1, settings().max_examples // 4))
+@one_in(8)
 @given(splits(), st.integers(4, 8), st.integers(0, 3))
 def test_quantised_scores_end_valid_and_say_by_how_much_a_better_candidate_was_passed_over(
     split: Split, bits: int, most: int
