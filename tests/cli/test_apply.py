@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ RECORDS = staff.records()
 HOLDS, BREAKS = KAnonymity(1, (CITY,)), KAnonymity(len(RECORDS), (CITY,))
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with the staff release ``safe`` and a table ``new``, on which one requirement breaks."""
-    path = tmp_path / "staff.duckdb"
+    path = tmp_path_factory.mktemp("made") / "staff.duckdb"
     with duckdb.connect(path) as connection:
         engine = Engine(connection)
         with engine.workspace():
@@ -38,6 +39,11 @@ def file(tmp_path: Path) -> Path:
             engine, "new", [("Pilot", 16, "Paris", 1.0, staff.VALUES[staff.HIRED][0], "good"), *RECORDS]
         )
     return path
+
+
+@pytest.fixture
+def file(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made, tmp_path))
 
 
 def test_apply_prints_findings_and_unseen_values_and_says_what_does_not_hold(file: Path) -> None:

@@ -43,8 +43,8 @@ def staff(db: Database, **options: Any) -> Comparison:
 
 @pytest.mark.parametrize("method", ["tds", "hce-tdr"])
 def test_a_setting_reaches_what_its_release_reaches(db: Database, method: str) -> None:
-    rows = staff(db, k=[2, 4, 8, 20], method=[method]).rows
-    assert len(rows) == 4
+    rows = staff(db, k=[2, 8], method=[method]).rows
+    assert len(rows) == 2
     for place, row in enumerate(rows):
         made = db.generalize("employees", list(row.requirements), method=method, into=f"safe{place}", **STAFF)
         measures = {m.measure: m.after for m in made.measures()}

