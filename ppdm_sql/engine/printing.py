@@ -83,6 +83,7 @@ def without_header(sql: str) -> str:
 
 COMPOSED = {
     "accept": "Here the audit reads the frozen rows; if it refuses: ROLLBACK.",
+    "affected": "Keeps the records of the patterns in which a value changes.",
     "after": "Measures the state after each of several candidates, read off the groups that it splits.",
     "apply": "Makes the table that shows these records as the release shows its own.",
     "asked_values": "Lists the values that were asked for.",
@@ -179,7 +180,6 @@ COMPOSED = {
     "texts": "Writes the values of the masked attributes as text.",
     "thresholds": "Lists the confidences above which inferences are counted.",
     "ties": "Keeps the records for which a second choice costs little more than the best.",
-    "touched": "Keeps the records of the patterns in which a value changes.",
     "training_statistics": "Counts records with and without a class, and finds the bounds of the numbers.",
     "types": "Chooses the types in which values and bounds are compared.",
     "uncoded": "Counts the rows with a value that had no code, which must be none, and adds up records.",

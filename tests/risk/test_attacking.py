@@ -125,7 +125,7 @@ def test_a_swap_of_real_numbers_is_composed_with_releases_of_columns_that_it_doe
     con.execute("CREATE TABLE paid AS SELECT *, card / 7 AS pay FROM people")
     db.suppress("paid", ["k >= 3 on sex, town"], into="one", control=control)
     asked: dict[str, Any] = {"confidential": ["pay"], "by": ["age"], "bins": {"pay": 4}, "proportion": 0.3}
-    with pytest.warns(ppdm_sql.PpdmWarning, match="'one'. Who has all of them"):
+    with pytest.warns(ppdm_sql.PpdmWarning, match="'one'. Anyone who has all of them"):
         db.swap("paid", into="two", seed=1, **asked)
     assert db.release("two").verify().holds
 
@@ -175,10 +175,10 @@ def test_a_file_is_one_source_however_its_path_is_spelled(
     monkeypatch.chdir(tmp_path)
     assert told_beside(db, "a/p.csv", "one", "sex") == []
     (told,) = told_beside(db, str(tmp_path / "a" / "p.csv"), "two", "town")
-    assert "'one'. Who has all of them" in told
+    assert "'one'. Anyone who has all of them" in told
     monkeypatch.chdir(tmp_path / "a")
     (told,) = told_beside(db, "p.csv", "three", "sex", types={"sex": "VARCHAR"})
-    assert "'one', 'two'. Who has all of them" in told
+    assert "'one', 'two'. Anyone who has all of them" in told
     assert "has one, two" in named(db.attack("three"), "composition", guesses="which record").knows
     monkeypatch.chdir(tmp_path / "b")
     assert told_beside(db, "p.csv", "four", "town", refuse_composition=True) == []
@@ -249,7 +249,7 @@ def test_who_another_release_split_off_is_not_in_both(
         "SELECT min(n), count(*) FROM (SELECT sum(n) AS n FROM (SELECT town, n FROM t "
         "UNION ALL SELECT town, -n FROM ppdm.control_two) GROUP BY town)"
     ).fetchall()
-    assert f"tells {classes} classes apart, of which the smallest holds {smallest} record" in told
+    assert f"tell {classes} classes apart, of which the smallest holds {smallest} record" in told
     assert f"in 'two' alone the smallest holds {least}." in told
     found = named(db.attack("two"), "composition", guesses="which record")
     assert (found.tried, found.successes, found.worst) == (records, classes, 1 / smallest)
