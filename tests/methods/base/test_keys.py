@@ -172,7 +172,7 @@ def test_a_run_says_what_pseudonyms_that_last_link(key: Path) -> None:
         for name in ("first", "second"):
             asked: dict[str, Any] = {"identifiers": {"id": "pseudonym"}, "key_file": key}
             row = db.suppress("t", ["k >= 1 on job"], into=name, **asked).row()
-    (told,) = [text for text in row.notices if "links the records of a person" in text]
+    (told,) = [text for text in row.notices if "link the records of a person" in text]
     assert "In this file these are 'first'." in told
     assert len(str(row.parameters["key fingerprint"])) == 16
 
@@ -352,8 +352,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no column": ({"shift_dates": ["vist"]}, "vist"),
     "the person": ({"shift_by": ["came"]}, "says who a person is"),
     "no dates": ({"shift_dates": []}, "no dates to move"),
-    "no days": ({"shift_days": 0}, "no whole number from 1 to 36,500"),
-    "too many days": ({"shift_days": 36_501}, "no whole number from 1 to 36,500"),
+    "no days": ({"shift_days": 0}, "not a whole number from 1 to 36,500"),
+    "too many days": ({"shift_days": 36_501}, "not a whole number from 1 to 36,500"),
 }
 
 

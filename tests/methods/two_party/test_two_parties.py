@@ -629,15 +629,9 @@ def merged(column: Any) -> Any:
         (changed("SCORE", 1, attribute=0), "a score for what it does not own"),
         (changed("SCORE", 1, score=None, level=7), "a score for what it does not own, or in another measure"),
         (changed("WIN", 1, attribute=1), "a specialization of another column than it had offered"),
-        (
-            changed("WIN", 1, value=1),
-            "The partner specialized records of 'Salary' that differ",
-        ),
+        (changed("WIN", 1, value=1), "The partner specialized records of 'Salary' that differ"),
         (changed("WIN", 1, np.zeros_like, children=0), "The partner specialized records"),
-        (
-            changed("WIN", 1, children=3),
-            "The partner specialized records of 'Salary' that differ",
-        ),
+        (changed("WIN", 1, children=3), "The partner specialized records of 'Salary' that differ"),
         (changed("WIN", 1, lambda c: c[1:]), "The partner specialized records"),
         (changed("WIN", 1, lambda c: np.array([200, *c[1:]], "u1")), "The partner specialized records"),
         (changed("WIN", 1, merged), "a specialization that breaks a requirement"),
