@@ -69,8 +69,10 @@ elif moment == "before commit":
 elif moment == "commit":
     hooked(Engine, "query", at("COMMIT"))
 elif moment == "tidy":
-    tidy = Engine._tidy
-    Engine._tidy = lambda self, *args: (self.committed and again(1), tidy(self, *args))
+    tidy, sent = Engine._tidy, []
+    Engine._tidy = lambda self, *args: (
+        self.committed and not sent and (sent.append(1), again(1)), tidy(self, *args)
+    )
 elif moment == "close twice":
     hooked(Engine, "close", lambda *args: again(2))
 sys.argv[:] = ["ppdm", *sys.argv[3:]]
